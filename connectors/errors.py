@@ -41,4 +41,4 @@ class Unreachable(TransientError):
 
 
 class NoResponse(Unreachable):
-    """A request was sent and not answered: the service may have handled it."""
+    """A request was sent without a response: the service may have handled it."""

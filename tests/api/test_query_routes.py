@@ -167,7 +167,7 @@ def test_client_reports_unreachable_service() -> None:
     def refuse(request: httpx.Request) -> httpx.Response:
         raise httpx.ConnectError("refused", request=request)
 
-    with pytest.raises(Unreachable, match="http://bridge does not answer: refused"):
+    with pytest.raises(Unreachable, match="http://bridge does not respond: refused"):
         RemoteQueryService(BridgeClient("http://bridge", transport=httpx.MockTransport(refuse))).run(
             DatasetQuery(name="x")
         )

@@ -107,9 +107,9 @@ def test_scan_imports_new_and_changed_jobs_only(workspace: Workspace) -> None:
 
 FOLDERS: dict[str, tuple[list[str], list[str], int]] = {
     "any case": (["a.JIL", "b.jil"], [], 0),
-    "other extensions": (["a.jil", "b.txt", "c/d.md"], [": warning: 2 files are hidden or do not end with .jil: not read: b.txt, c/d.md"], 0),
-    "hidden files": (["a.jil", ".hidden.jil", ".git/x", ".git/y.jil"], [": warning: 2 files are hidden or do not end with .jil: not read: .git/y.jil, .hidden.jil"], 0),
-    "no JIL file": ([], [": error: holds no file that ends with .jil"], 1),
+    "other extensions": (["a.jil", "b.txt", "c/d.md"], [": warning: 2 files skipped because they are hidden or do not end with .jil: b.txt, c/d.md"], 0),
+    "hidden files": (["a.jil", ".hidden.jil", ".git/x", ".git/y.jil"], [": warning: 2 files skipped because they are hidden or do not end with .jil: .git/y.jil, .hidden.jil"], 0),
+    "no JIL file": ([], [": error: contains no file with the suffix .jil"], 1),
 }  # fmt: skip
 
 
@@ -134,11 +134,11 @@ NOTHING = {"CAUAJM_E_18400 no connection\n": 1, "": 1, "/* later */\n": 0}
 def test_scan_reports_files_without_statements(workspace: Workspace, text: str, code: int) -> None:
     file = workspace.file("err.txt", text)
     result = workspace.run("autosys", "scan", file, "--instance", "PRD")
-    assert (result.exit_code, "holds no statement of JIL" in result.stdout) == (code, True)
+    assert (result.exit_code, "contains no JIL statement" in result.stdout) == (code, True)
     workspace.run("autosys", "scan", workspace.file("a.jil", ESTATE), "--instance", "PRD")
     refused = CliRunner(env=workspace._environment).invoke(app, ["autosys", "scan", file, "--instance", "PRD"])
     assert isinstance(refused.exception, StateConflict)
-    assert ("CAUAJM_E_18400" in refused.stderr, "holds no statement" in refused.stderr) == ("CAUAJM" in text, True)
+    assert ("CAUAJM_E_18400" in refused.stderr, "contains no JIL statement" in refused.stderr) == ("CAUAJM" in text, True)
 
 
 def test_dry_run_of_scan_changes_nothing(workspace: Workspace) -> None:

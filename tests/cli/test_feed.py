@@ -234,7 +234,7 @@ def test_watermark_of_mixed_types_imports_nothing(workspace: Workspace, values: 
 
 def test_watermark_of_unsupported_type_is_an_error(workspace: Workspace) -> None:
     poller = FeedPoller(FeedQuery("rm", "", "", "at"), None, None, "default")  # type: ignore[arg-type] - it only reads rows
-    with pytest.raises(ConfigError, match="cannot be kept: timedelta"):
+    with pytest.raises(ConfigError, match="an unsupported type: timedelta"):
         poller._latest_watermark([{"at": timedelta(1)}], None)
     with pytest.raises(ConfigError, match="cannot be compared: datetime, datetime with a time zone"):
         poller._latest_watermark([{"AT": datetime(2026, 1, 1)}], datetime(2026, 1, 1, tzinfo=UTC))  # noqa: DTZ001 - as databases give
@@ -242,14 +242,14 @@ def test_watermark_of_unsupported_type_is_an_error(workspace: Workspace) -> None
 
 def test_query_without_watermark_column_is_an_error(workspace: Workspace) -> None:
     workspace.add((1, "Recalc", "SUCCESS", "2026-01-01T06:00:00", None, 1))
-    with pytest.raises(ConfigError, match="rm: the query gives no column when: id, request_type"):
+    with pytest.raises(ConfigError, match="rm: the query returns no column when; it has id, request_type"):
         workspace.poll(watermark="when")
     assert workspace.runs() == []
 
 
 BAD_DATABASES = [
     ("sqlite:////nowhere/x.db", Unreachable, "unable to open database file"),
-    ("cobol://x", ConfigError, "no driver for this address"),
+    ("cobol://x", ConfigError, "no driver for this URL"),
 ]
 
 
@@ -289,7 +289,7 @@ PARTLY_VALID = [
     ((HEADER + VALID).replace(",", "\t"), []),
     (f"{OBJECT}\n{{broken\n", ["line 2: JSON is malformed"]),
     (f"{{broken\n\n{OBJECT}\n5\n", ["line 1: JSON is malformed", "line 4: Expected `object`"]),
-    (f"[1, {OBJECT}, {{}}]", ["row 1: the row is no JSON object", "row 3: is missing at status"]),
+    (f"[1, {OBJECT}, {{}}]", ["row 1: the row is not a JSON object", "row 3: is missing at status"]),
 ]  # fmt: skip
 
 
@@ -311,8 +311,8 @@ def test_malformed_rows_are_rejected_with_location(workspace: Workspace, text: s
 
 
 INVALID_FILES = [
-    ("status,request_type,STATUS\n", "the header names several columns status"), ("[{", "Input data was truncated"),
-    ('"status\n', "the header is no CSV"),
+    ("status,request_type,STATUS\n", "the header has duplicate columns: status"), ("[{", "Input data was truncated"),
+    ('"status\n', "the header is not CSV"),
 ]  # fmt: skip
 
 

@@ -76,7 +76,7 @@ def test_prune_is_ignored_while_files_are_invalid(shell: Shell, assets: Path, br
 
 @pytest.mark.parametrize(
     ("settings", "message"),
-    [({"SERVER__HOST": "http://127.0.0.1:1"}, "does not answer"), ({"AUTH__JWT_TOKEN": "wrong"}, "Invalid token")],
+    [({"SERVER__HOST": "http://127.0.0.1:1"}, "does not respond"), ({"AUTH__JWT_TOKEN": "wrong"}, "Invalid token")],
 )
 def test_push_reports_pending_datasets_with_reason(
     shell: Shell, assets: Path, settings: dict[str, str], message: str

@@ -81,7 +81,7 @@ def test_import_reports_truncated_gzip_file(tmp_path: Path, lines: bytes) -> Non
     file.write_bytes(gzip.compress(lines)[:-10])
     result = command(tmp_path, "import", file)
     assert result.exit_code == 1
-    assert f"error: {file}: cannot read on: " in result.stderr
+    assert f"error: {file}: cannot continue reading: " in result.stderr
 
 
 def test_import_of_missing_file_creates_no_store(tmp_path: Path) -> None:

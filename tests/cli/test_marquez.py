@@ -121,8 +121,8 @@ def test_pull_imports_events_and_tags(shell: Shell, standin: StandIn) -> None:
             ["marquez", "pull", "--since", "yesterday"],
             "--since yesterday: not a timestamp (example: 2026-11-01T00:00:00Z)",
         ),
-        (["marquez", "pull", "nowhere"], "nowhere is no address of a service"),
-        (["marquez", "pull", "http://127.0.0.1:1"], "http://127.0.0.1:1 does not answer"),
+        (["marquez", "pull", "nowhere"], "nowhere is not a service URL"),
+        (["marquez", "pull", "http://127.0.0.1:1"], "http://127.0.0.1:1 does not respond"),
         (["sync", "--once", "--target", "webhook"], "webhook.enabled is false: set it to true"),
     ],
 )

@@ -115,7 +115,7 @@ def test_json_output(run_cli: RunCli, args: str, key: str, value: object) -> Non
         (f"show {run_uuid(9)}", 1, f"error: no run {run_uuid(9)} in the store"),
         ("explain db clean --from db raw --column mail", 2, "explain an edge or a column"),
         ("explain db clean --from db nothing", 1, "error: no dataset 'nothing' in namespace 'db' in the store"),
-        ("show db clean --url http://127.0.0.1:1", 3, "http://127.0.0.1:1 does not answer"),
+        ("show db clean --url http://127.0.0.1:1", 3, "http://127.0.0.1:1 does not respond"),
     ],
 )
 def test_errors(run_cli: RunCli, args: str, code: int, message: str) -> None:

@@ -191,7 +191,7 @@ def test_unresolved_item_is_listed_and_retried(shell: Shell) -> None:
     ("settings", "code", "message"),
     [
         ({"ENABLED": "false"}, 2, "error: openmetadata.enabled is false"),
-        ({"SERVER__HOST": "http://127.0.0.1:1"}, 3, "error: http://127.0.0.1:1 does not answer"),
+        ({"SERVER__HOST": "http://127.0.0.1:1"}, 3, "error: http://127.0.0.1:1 does not respond"),
         ({"AUTH__JWT_TOKEN": "not-a-token"}, 3, "Invalid token"),
     ],
 )

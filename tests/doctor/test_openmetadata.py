@@ -53,7 +53,7 @@ def test_checks_pass_and_write_nothing(standin: OpenMetadata) -> None:
         ("expired", "401 Expired token!", "create a new token for the bot (Settings, Bots)"),
         ("invalid", "401 Not Authorized! Invalid token.", "copy the complete token of a bot of this server"),
         ("a.b.c", "401 Not Authorized! Invalid token. Token verification failed", "copy the complete token"),
-        ("a b", "the token holds spaces", "copy it again, on one line"),
+        ("a b", "the token contains spaces", "copy it again, on one line"),
     ],
 )
 def test_rejected_token_is_reported(standin: OpenMetadata, token: str, message: str, remedy: str) -> None:
@@ -82,8 +82,8 @@ def test_rejected_token_is_reported(standin: OpenMetadata, token: str, message: 
             "check that it is a token of this server (see docs/guides/openmetadata.md)",
         ),
         (error(500, "broken"), "500 broken", "check its log"),
-        (reset(), "does not answer", "check its log"),
-        (html(), "where JSON was expected", "set openmetadata.server.host to OpenMetadata itself"),
+        (reset(), "does not respond", "check its log"),
+        (html(), "instead of JSON", "set openmetadata.server.host to OpenMetadata itself"),
         (error(403, "no"), "403 no", "check that it is a token of this server"),
     ],
 )
@@ -100,11 +100,11 @@ def test_failed_user_request_is_reported(standin: OpenMetadata, fault: Fault, me
     [
         ({"type": "basic", "username": "admin@open-metadata.org", "password": "admin"}, "ok: token", None),
         ({"type": "basic", "username": "admin@open-metadata.org", "password": "hunter2"},
-         "error: token: the login at HOST answers 401", "password (not for single sign-on)"),
+         "error: token: the login at HOST responded with 401", "password (not for single sign-on)"),
         ({"type": "oauth", "token_url": "HOST/api/v1/none", "client_id": "me", "client_secret": "hunter2"},
-         "error: token: the token URL at HOST/api/v1/none answers 404", "correct openmetadata.auth.token_url"),
+         "error: token: the token URL at HOST/api/v1/none responded with 404", "correct openmetadata.auth.token_url"),
         ({"type": "oauth", "token_url": "http://127.0.0.1:1/", "client_id": "me", "client_secret": "hunter2"},
-         "error: token: http://127.0.0.1:1 does not answer", "check openmetadata.auth.token_url"),
+         "error: token: http://127.0.0.1:1 does not respond", "check openmetadata.auth.token_url"),
         ({"token_file": "absent/token"}, "error: token: cannot read the token in absent/token", "readable for the user"),
     ],
 )  # fmt: skip
@@ -226,10 +226,10 @@ def test_older_server_is_a_warning(standin: OpenMetadata) -> None:
 @pytest.mark.parametrize(
     ("fault", "message", "remedy"),
     [
-        (html(), "where JSON was expected", "set openmetadata.server.host to OpenMetadata itself"),
+        (html(), "instead of JSON", "set openmetadata.server.host to OpenMetadata itself"),
         (html(404), "404 ", "set openmetadata.server.host to OpenMetadata itself"),
         (error(503), "503", "wait until it is up"),
-        (reset(), "does not answer", "the host may need https://"),
+        (reset(), "does not respond", "the host may need https://"),
         (
             Fault(status=200, body={"status": "up"}),
             "does not report a version",

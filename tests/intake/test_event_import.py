@@ -202,12 +202,12 @@ def change_line(line: bytes, **fields: Any) -> bytes:
         (lambda line: change_line(line, received_at="yesterday"), "`$.received_at`"),
         (lambda line: change_line(line, received_at="2026-01-01T00:00:00"), "`$.received_at`"),
         (lambda line: change_line(line, hash="zz" * 16), "`$.hash`"),
-        (lambda line: change_line(line, hash="00" * 16), "its hash is another"),
+        (lambda line: change_line(line, hash="00" * 16), "its hash differs"),
         (lambda line: change_line(line, source="a\0b"), "`$.source`"),
         (lambda line: change_line(line, payload=None), "an event without its payload"),
         (lambda line: change_line(line, payload=None, payload_base64="%"), "`$.payload_base64`"),
         (lambda line: change_line(line, payload="{}"), "eventTime"),
-        (lambda line: line.replace(b"2026-01-01T00:00:00", b"2026-01-01T00:00:01"), "its hash is another"),
+        (lambda line: line.replace(b"2026-01-01T00:00:00", b"2026-01-01T00:00:01"), "its hash differs"),
     ],
 )  # fmt: skip
 def test_damaged_line_is_reported_and_the_rest_imported(store: Store, damage: Any, message: str) -> None:
@@ -228,7 +228,7 @@ def test_rejected_input_with_other_hash_is_reported(store: Store) -> None:
     report, errors = import_lines([change_line(line, payload="[")], store)
     assert (report, errors) == (
         EventImportReport(damaged=1),
-        ["line 1: the input is not the one that was exported: its hash is another"],
+        ["line 1: the input was modified after the export: its hash differs"],
     )
 
 
@@ -249,7 +249,7 @@ def test_read_error_is_reported_after_importing_previous_lines(store: Store) -> 
     report = EventImporter(store.reader, store.writer, store.db, store.org).run(
         UnreadableFile(b"".join(lines)), errors.append
     )
-    assert (report, errors) == (EventImportReport(events=1, damaged=1), ["cannot read on: Input/output error"])
+    assert (report, errors) == (EventImportReport(events=1, damaged=1), ["cannot continue reading: Input/output error"])
 
 
 def test_more_lines_than_one_commit(store: Store) -> None:

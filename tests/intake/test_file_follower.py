@@ -39,7 +39,7 @@ def test_new_and_growing_file_is_read_once(follower: FollowerHarness, path: Path
         (lines(1) + b"garbage\n" + lines(2), [1, 2], ["not JSON: JSON is malformed: invalid character (byte 0)"]),
         (lines(1) + b"{}\n" + lines(2), [1, 2], ["is missing"]),
         (lines(1) + b"x" * 50_000 + b"\n" + lines(2), [1, 2],
-         ["a line of more than 20000 bytes, which is the limit; its beginning is kept"]),
+         ["a line exceeds the limit of 20000 bytes; only its beginning is kept"]),
     ],
     ids=["partial line", "no last line end", "blank lines and carriage returns", "garbage", "not an event", "over-long line"],
 )  # fmt: skip
@@ -76,7 +76,7 @@ def test_persistent_partial_line_is_reported_once(follower: FollowerHarness, pat
     follower.poll_until_idle()
     follower.now += TEN_MINUTES
     follower.poll_until_idle()
-    assert follower.rejected() == [f"the last line has no end; it is taken when it has one (byte {len(line(1))})"]
+    assert follower.rejected() == [f"the last line is incomplete; it is read once it ends with a line break (byte {len(line(1))})"]
     assert follower.store.value("SELECT receipts FROM rejected_event") == 1
     append(path, line(2)[-20:])
     follower.poll_until_idle()
@@ -248,7 +248,7 @@ def test_read_error_does_not_affect_other_files(
 def test_gzipped_file_is_reported(folder_follower: FollowerHarness, path: Path) -> None:
     path.write_bytes(b"\x1f\x8b packed")
     folder_follower.poll_until_idle()
-    assert folder_follower.follower.problems == {path: "packed: take it with `lineage-bridge ingest`"}
+    assert folder_follower.follower.problems == {path: "compressed file: load it with `lineage-bridge ingest`"}
 
 
 @pytest.mark.parametrize("known", [False, True], ids=["new file", "known file"])
@@ -395,5 +395,5 @@ def test_all_written_lines_are_ingested(
         follower.on_item = lambda: None
         follower.poll_until_idle()
         assert follower.receipts().keys() == writer.written
-        assert [reason for reason in follower.rejected() if "no end" not in reason] == []
+        assert [reason for reason in follower.rejected() if "incomplete" not in reason] == []
         follower.close()

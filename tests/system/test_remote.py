@@ -220,14 +220,14 @@ def test_nobody_there_is_told(name: str) -> None:
     words = next(words for words in WORDS if words.startswith(name))
     code, out, err = command(words, LINEAGE_BRIDGE_URL=f"http://127.0.0.1:{port}")
     assert (code, out) == (3, "")
-    assert err == f"error: http://127.0.0.1:{port} does not answer: [Errno 111] Connection refused\n"
+    assert err == f"error: http://127.0.0.1:{port} does not respond: [Errno 111] Connection refused\n"
 
 
 @pytest.mark.parametrize("url", ["127.0.0.1:8090", "ftp://127.0.0.1", "http://[", "http://", "http://a:b"])
 def test_an_address_that_is_none_is_told(url: str) -> None:
     code, out, err = command(f"runs --url {url}")
     assert (code, out) == (2, "")
-    assert err == f"error: {url} is no address of a service, such as http://127.0.0.1:8090\n"
+    assert err == f"error: {url} is not a service URL such as http://127.0.0.1:8090\n"
 
 
 @pytest.mark.parametrize(

@@ -55,11 +55,11 @@ def test_it_is_written_for_the_owner_alone_and_never_over_a_file(cli: Cli, tmp_p
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--url", "localhost"], "spark.openlineage.transport.url is no address"),
+        (["--url", "localhost"], "spark.openlineage.transport.url is not a valid URL"),
         (["--parent", "air", "load", "7"], "spark.openlineage.parentRunId is no UUID"),
         (["--namespace", "[x]"], "spark.openlineage.namespace is read as a list"),
-        (["--namespace", "x "], "Spark takes the blanks at the ends of 'x ' away"),
-        (["--spark-version", "3.4"], "Spark 3.4 was not tried with the listener"),
+        (["--namespace", "x "], "Spark strips the surrounding whitespace of 'x '"),
+        (["--spark-version", "3.4"], "Spark 3.4 is not supported with the listener"),
         (["--spark-version", "4.0", "--catalog", "delta"], "delta has no release for Spark 4.0"),
         (["--api-key-file", "no-such-file"], "cannot read the API key in no-such-file"),
         (["--api-key-file", "/dev/null"], "/dev/null contains no API key"),
@@ -82,10 +82,10 @@ def test_a_choice_that_cannot_work_is_refused(cli: Cli, words: list[str], said: 
     ("words", "code", "said"),
     [
         ([], 0, "no problems in the configuration (service and job not tested)"),
-        (["--url", "localhost"], 1, "spark.openlineage.transport.url is no address"),
+        (["--url", "localhost"], 1, "spark.openlineage.transport.url is not a valid URL"),
         (["no.conf"], 2, "cannot read the conf no.conf: No such file"),
         (["no.conf", "--url", "http://h"], 2, "cannot be combined with CONF"),
-        (["--spark-version", "3.4"], 2, "Spark 3.4 was not tried"),
+        (["--spark-version", "3.4"], 2, "Spark 3.4 is not supported"),
     ],
 )
 def test_a_conf_is_only_looked_at(cli: Cli, words: list[str], code: int, said: str) -> None:

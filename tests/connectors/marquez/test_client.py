@@ -79,7 +79,7 @@ def test_finds_delivered_events_in_log(client: MarquezClient, standin: StandIn) 
     standin.faults.next(reset(applied=True), method="POST")
     standin.faults.next(reset(), method="POST")
     for event in (first, second):
-        with pytest.raises(Exception, match="does not answer"):
+        with pytest.raises(Exception, match="does not respond"):
             client.send(event)
     client.send(third)
     assert find_logged_events(client, {"first": first, "second": second}) == {"first"}

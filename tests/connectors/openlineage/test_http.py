@@ -55,7 +55,7 @@ def test_missing_response_is_an_error(error: type[httpx.TransportError]) -> None
         raise error("broken")
 
     with make_client(fail) as events:
-        with pytest.raises(Unreachable, match="http://bridge:8090 does not answer: broken"):
+        with pytest.raises(Unreachable, match="http://bridge:8090 does not respond: broken"):
             events.send(b"{}")
         assert not events.is_ready()
 

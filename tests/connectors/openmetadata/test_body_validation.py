@@ -21,11 +21,11 @@ PROFILE: dict[str, Any] = {"tableProfile": {"timestamp": 1, "rowCount": 2}}
 @pytest.mark.parametrize(
     ("collection", "body", "reason"),
     [
-        ("services/databaseServices", {"name": "s", "serviceType": "Iceberg"}, "serviceType: none of its values: 'Iceberg'"),
+        ("services/databaseServices", {"name": "s", "serviceType": "Iceberg"}, "serviceType: not one of its values: 'Iceberg'"),
         ("databases", {"name": "d"}, "service: Field required"),
         ("databaseSchemas", {"name": "s" * 257, "database": "a.b"}, "name: String should have at most 256 characters: 'sss"),
         ("tables", {**TABLE, "colour": "red"}, "colour: Extra inputs are not permitted: 'red'"),
-        ("tables", {**TABLE, "columns": [{"name": "x", "dataType": "TEXTS"}]}, "columns.0.dataType: none of its values: 'TEXTS'"),
+        ("tables", {**TABLE, "columns": [{"name": "x", "dataType": "TEXTS"}]}, "columns.0.dataType: not one of its values: 'TEXTS'"),
         ("tables", {"name": "t"}, "columns: Field required (and 1 more)"),
         ("tables", [], "the body: Input should be a valid dictionary"),
         ("containers", {"name": "c", "service": "s", "dataModel": {"columns": None}}, "dataModel.columns: "),
@@ -34,15 +34,15 @@ PROFILE: dict[str, Any] = {"tableProfile": {"timestamp": 1, "rowCount": 2}}
         ("mlmodels", {"name": "m"}, "service: Field required"),
         ("pipelines", {"name": "p", "service": "s", "tasks": [{"taskSQL": "x"}]}, "tasks.0.name: Field required"),
         ("lineage", {"edge": {"fromEntity": {"id": "1", "type": "table"}}}, "edge.fromEntity.id: Input should be a valid UUID"),
-        ("pipelineStatus", {"timestamp": 1, "executionStatus": "Fine"}, "executionStatus: none of its values: 'Fine'"),
-        ("dataQuality/testDefinitions", {"name": "d", "entityType": "TABLE", "testPlatforms": ["Great"]}, "testPlatforms.0: none of its values: 'Great'"),
+        ("pipelineStatus", {"timestamp": 1, "executionStatus": "Fine"}, "executionStatus: not one of its values: 'Fine'"),
+        ("dataQuality/testDefinitions", {"name": "d", "entityType": "TABLE", "testPlatforms": ["Great"]}, "testPlatforms.0: not one of its values: 'Great'"),
         ("dataQuality/testDefinitions", {"name": "d", "entityType": "TABLE"}, "testPlatforms: Field required"),
         ("dataQuality/testCases", {"name": "c", "testDefinition": "d", "entityLink": "table.t"}, "entityLink: String should match pattern"),
         ("dataQuality/testCases", {**CASE, "parameterValues": [{"name": "min", "value": 1}]}, "parameterValues.0.value: Input should be a valid string: 1"),
-        ("testCaseResult", {**RESULT, "testCaseStatus": "Warning"}, "testCaseStatus: none of its values: 'Warning'"),
+        ("testCaseResult", {**RESULT, "testCaseStatus": "Warning"}, "testCaseStatus: not one of its values: 'Warning'"),
         ("testCaseResult", {"timestamp": 1, "testCaseStatus": "Success"}, "testResultValue: Field required"),
         ("tableProfile", {"systemProfile": []}, "tableProfile: Field required"),
-        ("tableProfile", {"tableProfile": {"timestamp": 1}, "systemProfile": [{"operation": "OVERWRITE"}]}, "systemProfile.0.operation: none of its values: 'OVERWRITE'"),
+        ("tableProfile", {"tableProfile": {"timestamp": 1}, "systemProfile": [{"operation": "OVERWRITE"}]}, "systemProfile.0.operation: not one of its values: 'OVERWRITE'"),
         ("tableProfile", {"tableProfile": {"timestamp": 1}, "columnProfile": [{"name": "id"}]}, "columnProfile.0.timestamp: Field required"),
     ],
 )  # fmt: skip
@@ -146,7 +146,7 @@ except MissingDependency as missing:
 """
     completed = run_python(code)
     assert completed.stderr == ""
-    assert completed.stdout.startswith("checking requests needs openmetadata-ingestion (")
+    assert completed.stdout.startswith("request validation needs openmetadata-ingestion (")
     assert completed.stdout.endswith("pip install 'lineage-bridge[openmetadata]'\n")
 
 

@@ -172,9 +172,9 @@ def test_statuses_results_and_profiles_are_read_by_time(client_with_schema: Clie
         (error(503), TargetUnavailable, "PUT /tables: 503"),
         (error(429, retry_after=7), TargetUnavailable, "429"),
         (error(500), TargetUnavailable, "500"),
-        (html(200), TargetMisconfigured, "where JSON was expected"),
+        (html(200), TargetMisconfigured, "instead of JSON"),
         (html(502), TargetUnavailable, "502"),
-        (reset(), NoResponse, "does not answer"),
+        (reset(), NoResponse, "does not respond"),
         (reset(applied=True), NoResponse, "PUT /api/v1/tables"),
     ],
 )
@@ -198,7 +198,7 @@ def test_refused_connection_is_unreachable() -> None:
         raise httpx.ConnectError("refused", request=request)
 
     session = HttpSession("http://om:8585", transport=httpx.MockTransport(refuse))
-    with pytest.raises(Unreachable, match="http://om:8585 does not answer: refused") as raised:
+    with pytest.raises(Unreachable, match="http://om:8585 does not respond: refused") as raised:
         Client(session, StaticToken("t")).version()
     assert not isinstance(raised.value, NoResponse)
 
@@ -269,17 +269,17 @@ def test_login_without_token_is_an_error(standin: OpenMetadata, response: httpx.
 
 
 def test_invalid_bodies_are_not_sent(standin: OpenMetadata) -> None:
-    errors = {"tables": "columns: none of its values", "lineage": "edge: missing"}
+    errors = {"tables": "columns: not one of its values", "lineage": "edge: missing"}
     validating = Client(
         HttpSession(standin.url),
         StaticToken(standin.bot_token),
         validate=lambda collection, body: errors.get(collection) if body.get("name") != "good" else None,
     )
     _OPEN_CLIENTS.append(validating)
-    message = "not sent, for OpenMetadata's own models refuse it: columns: none of its values"
+    message = "not sent: OpenMetadata's models reject it: columns: not one of its values"
     rows = validating.put_bulk("tables", [table_body("bad"), table_body("worse")], lambda body: body["name"])
     assert [(row.position, row.error) for row in rows] == [(0, message), (1, message)]
-    with pytest.raises(TargetRejected, match="columns: none of its values"):
+    with pytest.raises(TargetRejected, match="columns: not one of its values"):
         validating.put("tables", table_body("bad"))
     with pytest.raises(TargetRejected, match="edge: missing"):
         validating.put_edge(("table", "1"), ("table", "2"), {})

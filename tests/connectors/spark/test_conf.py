@@ -103,7 +103,7 @@ def test_find_release_by_version(version: str, name: str) -> None:
 
 @pytest.mark.parametrize("version", ["3.4", "2", "", "5.0", "four"])
 def test_untested_release_is_rejected(version: str) -> None:
-    with pytest.raises(ConfigError, match=r"was not tried with the listener: use one of 3\.5, 4\.0"):
+    with pytest.raises(ConfigError, match=r"is not supported with the listener: use one of 3\.5, 4\.0"):
         find_release(version)
 
 

@@ -54,5 +54,5 @@ def test_table_format_without_release_is_reported() -> None:
     release = find_release("4.3")
     conf = build_conf(ConfOptions(release)) | {PACKAGES: f"{release.listener},{RELEASE.iceberg}"}
     [finding] = check_conf(conf, release)
-    assert finding.problem.endswith("and iceberg has no release for Spark 4.3")
-    assert finding.remedy == "leave it out, or use Spark 3.5 or 4.0 or 4.1"
+    assert finding.problem.endswith("but iceberg has no release for Spark 4.3")
+    assert finding.remedy == "remove it, or use Spark 3.5 or 4.0 or 4.1"

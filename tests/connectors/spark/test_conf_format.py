@@ -55,7 +55,7 @@ def test_keys_round_trip(key: str) -> None:
 
 @pytest.mark.parametrize("value", [" a", "a ", "\ta", "\0a"])
 def test_value_with_outer_blanks_is_rejected(value: str) -> None:
-    with pytest.raises(ConfigError, match=r"spark\.a: Spark takes the blanks at the ends"):
+    with pytest.raises(ConfigError, match=r"spark\.a: Spark strips the surrounding whitespace"):
         write_defaults({"spark.a": value})
 
 

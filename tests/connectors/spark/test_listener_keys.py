@@ -176,8 +176,8 @@ def test_problems_are_sorted_and_contain_no_values() -> None:
 @pytest.mark.parametrize(
     ("effect", "text"),
     [
-        (SILENT, "error: a is wrong; events do not arrive: do b"),
-        (IGNORED, "error: a is wrong; it is ignored: do b"),
+        (SILENT, "error: a is wrong; events are lost: do b"),
+        (IGNORED, "error: a is wrong; the setting is ignored: do b"),
         (DOUBTFUL, "warning: a is wrong: do b"),
     ],
 )

@@ -135,7 +135,7 @@ def test_every_way_to_fail_has_its_words_and_its_code(served: Desk) -> None:
 def test_a_bridge_that_is_down_is_told_before_anything_is_written(desk: Desk) -> None:
     desk.url = "http://127.0.0.1:9"
     code, _, said = desk.run(process())
-    assert (code, "http://127.0.0.1:9 does not answer" in said) == (3, True)
+    assert (code, "http://127.0.0.1:9 does not respond" in said) == (3, True)
     assert not (desk.base / "lake" / "positions").exists()
 
 
@@ -147,7 +147,7 @@ def test_a_bridge_that_goes_down_in_the_middle_publishes_nothing_and_the_next_ru
         _read_until(running, "read raw")
         service.kill()
         _, said = running.communicate(timeout=200)
-    assert (running.returncode, "does not answer" in said.splitlines()[-1]) == (3, True), said
+    assert (running.returncode, "does not respond" in said.splitlines()[-1]) == (3, True), said
     spooled = list((desk.base / "work" / "spool").glob("*.ndjson"))
     assert len(spooled) == 1
     assert f"unsent listener events remain in {spooled[0]}" in said

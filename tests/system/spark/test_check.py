@@ -82,14 +82,14 @@ def test_a_good_conf_over_http_and_into_a_file(tmp_path: Path, store: Path, serv
 @pytest.mark.parametrize(
     ("key", "problem"),
     [
-        ("s3cret-nobody", "was refused with 401: no key, or none of the service"),
-        ("s3cret-reader", "was refused with 403: the key may not send events"),
+        ("s3cret-nobody", "was rejected with 401: the key is missing or unknown"),
+        ("s3cret-reader", "was rejected with 403: the key may not send events"),
     ],
 )
 def test_a_key_that_may_not_send(tmp_path: Path, store: Path, service: str, key: str, problem: str) -> None:
     done = check(tmp_path, made(url=service, api_key=key))
     assert done.code == 1
-    assert f"error: {KEY} {problem}; events do not arrive: make one with `lineage-bridge keys create" in done.said
+    assert f"error: {KEY} {problem}; events are lost: make one with `lineage-bridge keys create" in done.said
     assert "\n1 problem(s) to fix" in done.said
     assert done.counts[0] > done.counts[1] == len(kept(store)) == 0
     assert "s3cret" not in done.said
@@ -100,7 +100,7 @@ def test_nobody_answers_and_the_file_has_all(tmp_path: Path) -> None:
     spool.write_text('{"run": {"runId": "of another job"}}\n')
     done = check(tmp_path, made(transport=ListenerTransport.composite, location=str(spool), url=NOBODY))
     assert done.code == 1
-    told = f"error: {PREFIX}transport.transports.b_http.url has nobody who answers; events do not arrive: start"
+    told = f"error: {PREFIX}transport.transports.b_http.url points to a service that is not running; events are lost: start"
     assert done.said.count(told) == 1
     assert f"error: {PREFIX}transport.transports.a_file" not in done.said
     count = len(spool.read_text().splitlines()) - 1
@@ -113,7 +113,7 @@ def test_nobody_answers_and_the_file_has_all(tmp_path: Path) -> None:
     [
         ({f"{PREFIX}namespce": "x"}, [f"{PREFIX}namespce is no key", f"did you mean {PREFIX}namespace?"], None),
         ({f"{PREFIX}filter.rddEventsDisabled": "yes"},
-         [f"{PREFIX}filter.rddEventsDisabled is neither true nor false", "cannot be used by the listener"], [0, 0]),
+         [f"{PREFIX}filter.rddEventsDisabled is neither true nor false", "cannot be parsed by the listener"], [0, 0]),
     ],
     ids=["a key that nobody knows", "a value that ends the listener"],
 )  # fmt: skip
@@ -148,7 +148,7 @@ def test_a_job_that_takes_too_long_is_ended(tmp_path: Path) -> None:
     conf = made(transport=ListenerTransport.file, location=str(tmp_path / "events.ndjson"))
     done = check(tmp_path, conf, "--timeout", "1")
     assert done.code == 1
-    assert "error: the job did not end within 1 s; events do not arrive: give it more with --timeout" in done.said
+    assert "error: the job did not end within 1 s; events are lost: give it more with --timeout" in done.said
 
 
 def test_a_conf_for_another_line_is_only_looked_at(tmp_path: Path) -> None:
