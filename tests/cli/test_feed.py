@@ -325,7 +325,7 @@ def test_malformed_file_is_rejected_entirely(workspace: Workspace, text: str, me
 
 def test_missing_sqlite_database_is_not_created(workspace: Workspace) -> None:
     workspace.database = workspace.folder / "typo.db"
-    with pytest.raises(Unreachable, match=r"unable to open database file .*typo\.db: it is not there"):
+    with pytest.raises(Unreachable, match=r"unable to open database file .*typo\.db: it does not exist"):
         workspace.poll()
     assert not workspace.database.exists()
 

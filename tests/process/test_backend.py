@@ -58,7 +58,7 @@ def test_temporary_errors_are_retried(failure: httpx.Response | Exception) -> No
 
 def test_unreachable_service_is_an_error() -> None:
     backend, _ = make_backend(httpx.ConnectError("refused"), retry_seconds=0)
-    with pytest.raises(Unreachable, match="http://bridge does not answer"):
+    with pytest.raises(Unreachable, match="http://bridge does not respond"):
         backend.send_events([b"{}"])
 
 

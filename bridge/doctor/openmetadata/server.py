@@ -17,8 +17,8 @@ _TOKEN_REMEDIES = {
     "Invalid token": "copy the complete token of a bot of this server (Settings, Bots)",
     "cannot read the token": "create the file, readable for the user of the service",
     "holds no token": "write the bot's token to it",
-    "the token holds": "copy it again, on one line",
-    "where JSON was expected": "set openmetadata.server.host to OpenMetadata itself: a proxy or login page responds",
+    "the token contains": "copy it again, on one line",
+    "instead of JSON": "set openmetadata.server.host to OpenMetadata itself: a proxy or login page responds",
 }
 _SERVER_DOWN = "the server answered an earlier request: check its log, then run the checks again"
 _LOGIN_SERVER_DOWN = "check openmetadata.auth.token_url and that this machine can reach it"
