@@ -79,7 +79,7 @@ def file_token(path: Path) -> TokenProvider:
         except (OSError, UnicodeDecodeError) as error:
             raise TargetMisconfigured(f"cannot read the token in {path}: {error}") from error
         if not text:
-            raise TargetMisconfigured(f"{path} is empty: it must contain the token")
+            raise TargetMisconfigured(f"{path} contains no token")
         return text
 
     return _CachedToken(read)

@@ -16,7 +16,7 @@ _TOKEN_REMEDIES = {
     "Token not present": "pass the Authorization header through: a proxy removes it",
     "Invalid token": "copy the complete token of a bot of this server (Settings, Bots)",
     "cannot read the token": "create the file, readable for the user of the service",
-    "holds no token": "write the bot's token to it",
+    "contains no token": "write the bot's token to it",
     "the token contains": "copy it again, on one line",
     "instead of JSON": "set openmetadata.server.host to OpenMetadata itself: a proxy or login page responds",
 }
