@@ -383,7 +383,7 @@ def test_empty_token_file_creates_no_dead_letters(tmp_path: Path) -> None:
         file.write_text("")
         synced.apply(*copy_chain(3, 5)).round()
         assert synced.items_by(Outcome.DEAD) == []
-        assert "holds no token" in (synced.reconciler.status().trouble or "")
+        assert "contains no token" in (synced.reconciler.status().trouble or "")
         file.write_text("the.next.token")
         synced.converge()
         assert_matches_store(synced)
