@@ -21,16 +21,16 @@ _VERSION = re.compile(r"#[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 _LOGGED = re.compile(r"\(ID [0-9a-f]{16}\)")
 
 
-def differences(expected: Json, ours: Any, logged: Counter[str]) -> list[str]:
+def differences(expected: Json, actual: Any, logged: Counter[str]) -> list[str]:
     """List differences to a recorded response, which may be truncated; `logged` counts events by time."""
     recorded = expected.get("body")
     if expected.get("truncated"):
         if isinstance(recorded, str):
             return []
-        ours = _truncate(recorded, ours)
-    if isinstance(recorded, dict) and isinstance(ours, dict) and "events" in recorded and "events" in ours:
-        return _log(recorded, ours, logged)
-    return compare(normalize(recorded), normalize(ours))
+        actual = _truncate(recorded, actual)
+    if isinstance(recorded, dict) and isinstance(actual, dict) and "events" in recorded and "events" in actual:
+        return _log(recorded, actual, logged)
+    return compare(normalize(recorded), normalize(actual))
 
 
 def normalize(value: Any, key: str = "") -> Any:
@@ -52,25 +52,25 @@ def normalize(value: Any, key: str = "") -> Any:
     return value
 
 
-def _truncate(recorded: Json, ours: Json) -> Json:
+def _truncate(recorded: Json, actual: Json) -> Json:
     """Cut the lists of a response to the length of the recorded ones."""
     return {
         name: item[: len(recorded[name])] if isinstance(item, list) and name in recorded else item
-        for name, item in ours.items()
+        for name, item in actual.items()
     }
 
 
-def _log(recorded: Json, ours: Json, logged: Counter[str]) -> list[str]:
+def _log(recorded: Json, actual: Json, logged: Counter[str]) -> list[str]:
     """Compare pages of the log; if not all events of one time fit on a page, any of them may be listed."""
-    out = compare({**recorded, "events": None}, {**ours, "events": None})
-    times = [[event["eventTime"] for event in page["events"]] for page in (recorded, ours)]
+    out = compare({**recorded, "events": None}, {**actual, "events": None})
+    times = [[event["eventTime"] for event in page["events"]] for page in (recorded, actual)]
     out += compare(*times, ".events.eventTime")
     for time, listed in Counter(times[0]).items():
         our_events, recorded_events = (
             Counter(
                 json.dumps(normalize(event), sort_keys=True) for event in page["events"] if event["eventTime"] == time
             )
-            for page in (ours, recorded)
+            for page in (actual, recorded)
         )
         if our_events != recorded_events and listed == logged[time]:
             out.append(f".events at {time}: {our_events - recorded_events} instead of {recorded_events - our_events}")

@@ -65,16 +65,16 @@ class Replay:
             or self.versions.differences(expected.get("body"), body)
         )
 
-    def _learn(self, recorded: Any, ours: Any) -> None:
+    def _learn(self, recorded: Any, actual: Any) -> None:
         """Map recorded version ids to ours."""
-        if isinstance(recorded, dict) and isinstance(ours, dict):
+        if isinstance(recorded, dict) and isinstance(actual, dict):
             for name in ("version", "currentVersion"):
-                if isinstance(recorded.get(name), str) and isinstance(ours.get(name), str):
-                    self.ids[recorded[name]] = ours[name]
-            for name in recorded.keys() & ours.keys():
-                self._learn(recorded[name], ours[name])
-        elif isinstance(recorded, list) and isinstance(ours, list):
-            for recorded_item, our_item in zip(recorded, ours, strict=False):
+                if isinstance(recorded.get(name), str) and isinstance(actual.get(name), str):
+                    self.ids[recorded[name]] = actual[name]
+            for name in recorded.keys() & actual.keys():
+                self._learn(recorded[name], actual[name])
+        elif isinstance(recorded, list) and isinstance(actual, list):
+            for recorded_item, our_item in zip(recorded, actual, strict=False):
                 self._learn(recorded_item, our_item)
 
 

@@ -103,20 +103,20 @@ class Replay:
         status, response_headers, raw = await send_request(self.standin.app, method, path, headers, body)
         return status, response_headers, _parse(raw)
 
-    def learn_ids(self, recorded: Any, ours: Any) -> None:
+    def learn_ids(self, recorded: Any, actual: Any) -> None:
         """Map recorded ids to ours."""
-        if isinstance(recorded, dict) and isinstance(ours, dict):
-            same = recorded.get("fullyQualifiedName") == ours.get("fullyQualifiedName")
-            if same and isinstance(recorded.get("id"), str) and isinstance(ours.get("id"), str):
-                self.ids[recorded["id"]] = ours["id"]
-            if "incidentId" in recorded.keys() & ours.keys():
-                self.ids[recorded["incidentId"]] = ours["incidentId"]
-            if {"after", "total"} <= recorded.keys() & ours.keys():
-                self._offset_shift = _event_offset(ours["after"]) - _event_offset(recorded["after"])
-            for name in recorded.keys() & ours.keys():
-                self.learn_ids(recorded[name], ours[name])
-        elif isinstance(recorded, list) and isinstance(ours, list):
-            for recorded_item, our_item in zip(recorded, ours, strict=False):
+        if isinstance(recorded, dict) and isinstance(actual, dict):
+            same = recorded.get("fullyQualifiedName") == actual.get("fullyQualifiedName")
+            if same and isinstance(recorded.get("id"), str) and isinstance(actual.get("id"), str):
+                self.ids[recorded["id"]] = actual["id"]
+            if "incidentId" in recorded.keys() & actual.keys():
+                self.ids[recorded["incidentId"]] = actual["incidentId"]
+            if {"after", "total"} <= recorded.keys() & actual.keys():
+                self._offset_shift = _event_offset(actual["after"]) - _event_offset(recorded["after"])
+            for name in recorded.keys() & actual.keys():
+                self.learn_ids(recorded[name], actual[name])
+        elif isinstance(recorded, list) and isinstance(actual, list):
+            for recorded_item, our_item in zip(recorded, actual, strict=False):
                 self.learn_ids(recorded_item, our_item)
 
     def differences(self, exchange: Json) -> list[str]:

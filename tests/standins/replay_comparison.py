@@ -66,24 +66,26 @@ def _normalize_object(value: Json) -> Json:
     return out
 
 
-def compare(recorded: Any, ours: Any, path: str = "") -> list[str]:
+def compare(recorded: Any, actual: Any, path: str = "") -> list[str]:
     """List the differences between two responses."""
-    if isinstance(recorded, dict) and isinstance(ours, dict):
+    if isinstance(recorded, dict) and isinstance(actual, dict):
         out = [
-            f"{path}.{name} is missing: {json.dumps(recorded[name])[:200]}" for name in recorded if name not in ours
+            f"{path}.{name} is missing: {json.dumps(recorded[name])[:200]}" for name in recorded if name not in actual
         ]
         out += [
-            f"{path}.{name} is unexpected: {json.dumps(ours[name])[:200]}" for name in ours if name not in recorded
+            f"{path}.{name} is unexpected: {json.dumps(actual[name])[:200]}"
+            for name in actual
+            if name not in recorded
         ]
-        for name in recorded.keys() & ours.keys():
-            out += compare(recorded[name], ours[name], f"{path}.{name}")
+        for name in recorded.keys() & actual.keys():
+            out += compare(recorded[name], actual[name], f"{path}.{name}")
         return out
-    if isinstance(recorded, list) and isinstance(ours, list) and len(recorded) == len(ours):
+    if isinstance(recorded, list) and isinstance(actual, list) and len(recorded) == len(actual):
         return [
             line
-            for number, items in enumerate(zip(recorded, ours, strict=True))
+            for number, items in enumerate(zip(recorded, actual, strict=True))
             for line in compare(*items, f"{path}[{number}]")
         ]
-    if recorded != ours or isinstance(recorded, bool) != isinstance(ours, bool):
-        return [f"{path}: {json.dumps(ours)[:300]} instead of {json.dumps(recorded)[:300]}"]
+    if recorded != actual or isinstance(recorded, bool) != isinstance(actual, bool):
+        return [f"{path}: {json.dumps(actual)[:300]} instead of {json.dumps(recorded)[:300]}"]
     return []

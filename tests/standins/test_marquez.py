@@ -1,4 +1,4 @@
-"""What of Marquez decides whether a bridge loses, repeats or misreads events: the stand-in does it too."""
+"""Behaviour of Marquez that clients must handle to not lose, repeat or misread events."""
 
 from collections import Counter
 from urllib.parse import quote
@@ -32,8 +32,8 @@ def send(client: httpx.Client, *events) -> list[int]:
     return [client.post("/lineage", json=event).status_code for event in events]
 
 
-def ran(*steps: tuple[str, float], **more) -> list:
-    return [run_event(kind, second, inputs=[IN], outputs=[OUT], **more) for kind, second in steps]
+def run_events(*steps: tuple[str, float], **attributes) -> list:
+    return [run_event(kind, second, inputs=[IN], outputs=[OUT], **attributes) for kind, second in steps]
 
 
 @pytest.mark.parametrize(
@@ -51,9 +51,9 @@ def ran(*steps: tuple[str, float], **more) -> list:
         ([("complete", 5)], "COMPLETED"),
     ],
 )
-def test_what_arrives_last_decides_not_what_happened_last(marquez, steps, state):
+def test_last_received_event_decides_run_state(marquez, steps, state):
     server, client = marquez
-    assert set(send(client, *ran(*steps))) == {201}
+    assert set(send(client, *run_events(*steps))) == {201}
     assert client.get(f"/jobs/runs/{run_uuid(1)}").json()["state"] == state
     assert server.state()["runs"][run_uuid(1)]["state"] == state
 
@@ -71,7 +71,7 @@ def test_what_arrives_last_decides_not_what_happened_last(marquez, steps, state)
         ([job_event(0, inputs=[IN], outputs=[OUT])], ["in"], ["out"]),
     ],
 )  # fmt: skip
-def test_a_job_reads_and_writes_what_its_last_events_say(marquez, events, inputs, outputs):
+def test_last_events_decide_job_inputs_and_outputs(marquez, events, inputs, outputs):
     server, client = marquez
     assert set(send(client, *events)) == {201}
     job = server.state()["jobs"]["jobs", "job"]
@@ -80,15 +80,15 @@ def test_a_job_reads_and_writes_what_its_last_events_say(marquez, events, inputs
     assert {node["id"] for node in graph} == {"job:jobs:job", *(f"dataset:db:{name}" for name in inputs + outputs)}
 
 
-def test_events_of_one_time_come_in_an_order_of_each_page_so_that_paging_loses_some(marquez):
+def test_paging_loses_events_of_same_time(marquez):
     _, client = marquez
     send(client, *(run_event(second=1, run=run, job=f"j{run}") for run in range(1, 41)))
     window = {"after": at(1), "before": at(1.5), "sortDirection": "asc"}
 
     def page(limit: int, offset: int) -> list[str]:
-        answer = client.get("/events/lineage", params={**window, "limit": str(limit), "offset": str(offset)}).json()
-        assert answer["totalCount"] == 40
-        return [event["run"]["runId"] for event in answer["events"]]
+        response = client.get("/events/lineage", params={**window, "limit": str(limit), "offset": str(offset)}).json()
+        assert response["totalCount"] == 40
+        return [event["run"]["runId"] for event in response["events"]]
 
     paged = Counter(run for offset in range(0, 40, 7) for run in page(7, offset))
     assert paged.total() == 40
@@ -98,7 +98,7 @@ def test_events_of_one_time_come_in_an_order_of_each_page_so_that_paging_loses_s
     assert page(7, 40) == []
 
 
-def test_our_client_reads_every_event_of_one_time(marquez):
+def test_client_reads_all_events_of_same_time(marquez):
     server, client = marquez
     send(client, *(run_event(second=1, run=run) for run in range(1, 251)))
     session = HttpSession(server.url)
@@ -110,18 +110,18 @@ def test_our_client_reads_every_event_of_one_time(marquez):
         session.close()
 
 
-def test_the_log_counts_all_events_and_lists_those_of_runs_each_time_they_came(marquez):
+def test_log_counts_all_events_and_lists_repeated_run_events(marquez):
     _, client = marquez
-    again = run_event(inputs=[dataset("in", acme={"kept": 1, "gone": None})])
-    send(client, again, again, dataset_event(0, OUT), job_event(0, outputs=[OUT]))
-    answer = client.get("/events/lineage").json()
-    assert (answer["totalCount"], len(answer["events"])) == (4, 2)
-    one, two = answer["events"]
-    assert one == two
-    assert one["eventTime"] == "2026-01-01T00:00:00Z"
-    assert one["inputs"][0]["facets"]["acme"] == {"kept": 1}
-    assert one["inputs"][0]["facets"]["schema"] is None
-    assert one["inputs"][0]["inputFacets"] is None
+    event = run_event(inputs=[dataset("in", acme={"kept": 1, "gone": None})])
+    send(client, event, event, dataset_event(0, OUT), job_event(0, outputs=[OUT]))
+    response = client.get("/events/lineage").json()
+    assert (response["totalCount"], len(response["events"])) == (4, 2)
+    first, second = response["events"]
+    assert first == second
+    assert first["eventTime"] == "2026-01-01T00:00:00Z"
+    assert first["inputs"][0]["facets"]["acme"] == {"kept": 1}
+    assert first["inputs"][0]["facets"]["schema"] is None
+    assert first["inputs"][0]["inputFacets"] is None
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_the_log_counts_all_events_and_lists_those_of_runs_each_time_they_came(m
         ({"outputs": [{"name": "a\0b", "namespace": "db"}]}, 500, 0),
     ],
 )
-def test_an_event_that_the_model_refuses_is_in_the_log(marquez, changes, status, logged):
+def test_events_rejected_by_model_are_logged(marquez, changes, status, logged):
     server, client = marquez
     assert send(client, run_event(outputs=[OUT]) | changes) == [status]
     assert len(server.state()["log"]) == logged
@@ -158,7 +158,7 @@ def test_an_event_that_the_model_refuses_is_in_the_log(marquez, changes, status,
         ({"job": {"namespace": "a b", "name": "job"}}, 200, 200),
     ],
 )
-def test_one_bad_name_breaks_reading_for_everybody_and_its_run_for_good(marquez, changes, namespaces, jobs):
+def test_invalid_name_breaks_lists_and_its_run(marquez, changes, namespaces, jobs):
     _, client = marquez
     bad = send(client, run_event() | changes)
     assert client.get("/namespaces").status_code == namespaces
@@ -169,7 +169,7 @@ def test_one_bad_name_breaks_reading_for_everybody_and_its_run_for_good(marquez,
         assert send(client, run_event()) == bad == [400]
 
 
-def test_names_that_are_replaced_meet(marquez):
+def test_replaced_namespaces_collide(marquez):
     server, client = marquez
     for namespace in ("a;b", "a=b"):
         send(client, run_event(namespace=namespace, job=namespace[1]))
@@ -180,17 +180,19 @@ def test_names_that_are_replaced_meet(marquez):
 
 
 @pytest.mark.parametrize(
-    ("job", "of", "stored"),
+    ("job", "parent_facet", "stored"),
     [
         ("load", parent(9, "nightly"), "nightly.load"),
         ("nightly.load", parent(9, "nightly"), "nightly.load"),
         ("load", parent(9, "nightly", namespace="elsewhere"), "nightly.load"),
     ],
 )
-def test_a_parent_names_the_job_and_its_run_is_made(marquez, job, of, stored):
+def test_parent_prefixes_job_name_and_its_run_is_created(marquez, job, parent_facet, stored):
     server, client = marquez
     send(
-        client, run_event("START", job=job, run_facets={"parent": of}), run_event(job=job, run_facets={"parent": of})
+        client,
+        run_event("START", job=job, run_facets={"parent": parent_facet}),
+        run_event(job=job, run_facets={"parent": parent_facet}),
     )
     found = client.get(f"/namespaces/jobs/jobs/{stored}").json()
     assert (found["simpleName"], found["parentJobName"]) == ("load", "nightly")
@@ -199,7 +201,7 @@ def test_a_parent_names_the_job_and_its_run_is_made(marquez, job, of, stored):
     assert client.post(f"/namespaces/jobs/jobs/{stored}/tags/X").status_code == 500
 
 
-def test_a_run_known_under_another_job_gets_an_id_of_names(marquez):
+def test_parent_run_with_other_job_gets_derived_id(marquez):
     server, client = marquez
     for run in (1, 2):
         send(
@@ -210,7 +212,7 @@ def test_a_run_known_under_another_job_gets_an_id_of_names(marquez):
     }  # fmt: skip
 
 
-def test_a_run_id_that_is_no_uuid_is_kept_under_one(marquez):
+def test_run_id_without_uuid_format_is_stored_as_uuid(marquez):
     _, client = marquez
     event = run_event()
     event["run"]["runId"] = "scheduled__2026-11-01"
@@ -220,13 +222,13 @@ def test_a_run_id_that_is_no_uuid_is_kept_under_one(marquez):
     assert client.get("/events/lineage").json()["events"][0]["run"]["runId"] == "scheduled__2026-11-01"
 
 
-def test_a_symlink_is_a_second_name(marquez):
+def test_symlink_is_second_name(marquez):
     _, client = marquez
     send(client, run_event(outputs=[dataset("t", schema=schema(id="INT"), symlinks=symlinks("u", namespace="hive"))]))
-    shown = [client.get(f"/namespaces/{of}").json() for of in ("db/datasets/t", "hive/datasets/u")]
-    assert [one["id"]["name"] for one in shown] == ["t", "u"]
-    assert shown[0]["fields"] == shown[1]["fields"]
-    assert [one["name"] for one in client.get("/namespaces/jobs/jobs/job").json()["outputs"]] == ["t", "u"]
+    datasets = [client.get(f"/namespaces/{path}").json() for path in ("db/datasets/t", "hive/datasets/u")]
+    assert [shown["id"]["name"] for shown in datasets] == ["t", "u"]
+    assert datasets[0]["fields"] == datasets[1]["fields"]
+    assert [output["name"] for output in client.get("/namespaces/jobs/jobs/job").json()["outputs"]] == ["t", "u"]
     assert client.post("/namespaces/db/datasets/t/tags/X").json()["tags"] == ["X"]
     assert client.post("/namespaces/db/datasets/t/fields/id/tags/X").status_code == 500
 
@@ -241,13 +243,13 @@ def test_tags_survive_new_versions_and_deletion(marquez):
     assert client.delete(path).status_code == 200
     assert client.get(path).status_code == 404
     send(client, run_event(second=1, run=2, job="reader", inputs=[OUT]), event | {"run": {"runId": run_uuid(3)}})
-    found = server.state()["datasets"]["db", "out"]
-    assert (found["tags"], found["field_tags"]) == (["Gold"], {"id": ["PII"]})
+    stored = server.state()["datasets"]["db", "out"]
+    assert (stored["tags"], stored["field_tags"]) == (["Gold"], {"id": ["PII"]})
     assert client.delete(f"{path}/tags/Gold").json()["tags"] == []
     assert {tag["name"] for tag in client.get("/tags").json()["tags"]} == {"PII", "SENSITIVE", "Gold"}
 
 
-def test_what_is_deleted_comes_back_with_the_next_event_that_names_it(marquez):
+def test_next_event_restores_deleted_entities(marquez):
     server, client = marquez
     send(client, run_event(outputs=[OUT]), run_event(run=2, job="other"))
     assert client.delete("/namespaces/jobs/jobs/job").status_code == 200
@@ -260,17 +262,17 @@ def test_what_is_deleted_comes_back_with_the_next_event_that_names_it(marquez):
     assert client.get("/namespaces/jobs").json()["isHidden"] is False
 
 
-def test_lists_are_read_page_by_page(marquez):
+def test_client_reads_all_pages_of_lists(marquez):
     server, client = marquez
     send(client, run_event(outputs=[dataset(f"t{number:03}") for number in range(105)]))
     assert client.get("/namespaces/db/datasets").json()["totalCount"] == 105
     assert client.get("/namespaces/nowhere/datasets").status_code == 404
     session = HttpSession(server.url)
     try:
-        ours = Client(ThrottledSession(session))
-        assert len(list(ours.list_datasets("db"))) == 105
-        assert [job["name"] for job in ours.list_jobs("jobs")] == ["job"]
-        assert {one["name"] for one in ours.list_namespaces()} == {"db", "default", "jobs"}
+        marquez_client = Client(ThrottledSession(session))
+        assert len(list(marquez_client.list_datasets("db"))) == 105
+        assert [job["name"] for job in marquez_client.list_jobs("jobs")] == ["job"]
+        assert {namespace["name"] for namespace in marquez_client.list_namespaces()} == {"db", "default", "jobs"}
     finally:
         session.close()
 
@@ -281,16 +283,16 @@ def test_any_name_can_be_read(marquez, name):
     send(client, run_event(job=name, outputs=[dataset(name)]))
     for kind, namespace in (("jobs", "jobs"), ("datasets", "db")):
         path = f"/api/v1/namespaces/{namespace}/{kind}/{quote(name, safe='')}"
-        answer = client.get(httpx.URL(str(client.base_url.copy_with(raw_path=path.encode()))))
-        assert answer.json()["name"] == name
+        response = client.get(httpx.URL(str(client.base_url.copy_with(raw_path=path.encode()))))
+        assert response.json()["name"] == name
 
 
-def test_two_servers_that_were_told_the_same_are_alike():
-    told = [run_event(outputs=[dataset("t", schema=schema(id="INT"))], job_facets={"sql": facet(query="select 1")})]
+def test_servers_with_same_events_have_equal_state():
+    events = [run_event(outputs=[dataset("t", schema=schema(id="INT"))], job_facets={"sql": facet(query="select 1")})]
     states = []
     for _ in range(2):
         with Marquez() as server, httpx.Client(base_url=f"{server.url}/api/v1") as client:
-            send(client, *told)
+            send(client, *events)
             states.append(server.state())
     assert states[0] == states[1]
     assert states[0]["jobs"]["jobs", "job"]["facets"]["sql"]["query"] == "select 1"

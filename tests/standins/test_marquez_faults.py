@@ -1,4 +1,4 @@
-"""What a test can let go wrong with Marquez, as a client sees it."""
+"""Faults of the Marquez stand-in, as seen by clients."""
 
 import threading
 
@@ -17,12 +17,12 @@ EVENT = run_event(outputs=[dataset("t")])
 POST = ("POST", "/api/v1/lineage")
 
 
-def sent(client: httpx.Client, event=EVENT) -> int:
+def send_event(client: httpx.Client, event=EVENT) -> int:
     return client.post("/lineage", json=event).status_code
 
 
-def kept(server: Marquez) -> tuple[int, bool]:
-    """Tell how many events the log has, and whether the model knows the run."""
+def stored_state(server: Marquez) -> tuple[int, bool]:
+    """Number of logged events, and whether the model has the run."""
     state = server.state()
     return len(state["log"]), run_uuid(1) in state["runs"]
 
@@ -42,71 +42,71 @@ def kept(server: Marquez) -> tuple[int, bool]:
         (Fault(), 201, 1, True),
     ],
 )
-def test_a_fault_answers_otherwise_before_or_after_the_work(marquez, fault, status, log, model):
+def test_fault_replaces_response_with_or_without_applying(marquez, fault, status, log, model):
     server, client = marquez
     server.faults.next(fault)
-    answer = client.post("/lineage", json=EVENT)
-    assert answer.status_code == status
-    assert kept(server) == (log, model)
-    assert answer.headers.get("Retry-After") == ("7" if status == 429 else None)
-    assert sent(client) == 201
-    assert kept(server) == (log + 1, True)
+    response = client.post("/lineage", json=EVENT)
+    assert response.status_code == status
+    assert stored_state(server) == (log, model)
+    assert response.headers.get("Retry-After") == ("7" if status == 429 else None)
+    assert send_event(client) == 201
+    assert stored_state(server) == (log + 1, True)
 
 
 @pytest.mark.parametrize("applied", [False, True])
-def test_a_reset_closes_the_connection_before_or_after_the_work(marquez, applied):
+def test_reset_closes_connection_before_or_after_applying(marquez, applied):
     server, client = marquez
     server.faults.next(reset(applied=applied))
     with pytest.raises(httpx.RemoteProtocolError):
-        sent(client)
-    assert kept(server) == (int(applied), applied)
-    assert [seen.status for seen in server.requests] == [0]
+        send_event(client)
+    assert stored_state(server) == (int(applied), applied)
+    assert [request.status for request in server.requests] == [0]
 
 
-def test_a_server_that_is_away_refuses_connections_and_comes_back_with_what_it_knew(marquez):
+def test_offline_server_refuses_connections_and_keeps_state(marquez):
     server, client = marquez
-    sent(client)
+    send_event(client)
     with server.offline(), httpx.Client() as other, pytest.raises(httpx.ConnectError):
         other.get(f"{server.url}/api/v1/namespaces")
     with httpx.Client(base_url=f"{server.url}/api/v1") as other:
         assert other.get(f"/jobs/runs/{run_uuid(1)}").json()["state"] == "COMPLETED"
 
 
-def test_a_page_of_a_half_write_is_that_of_the_real_server(marquez):
+def test_half_written_event_returns_html_page_of_real_server(marquez):
     server, client = marquez
     server.faults.next(half_written())
-    answer = client.post("/lineage", json=EVENT)
-    assert answer.headers["content-type"] == "text/html;charset=iso-8859-1"
-    assert "<title>Error 500 Internal Server Error</title>" in answer.text
-    assert "<td>/api/v1/lineage</td>" in answer.text
+    response = client.post("/lineage", json=EVENT)
+    assert response.headers["content-type"] == "text/html;charset=iso-8859-1"
+    assert "<title>Error 500 Internal Server Error</title>" in response.text
+    assert "<td>/api/v1/lineage</td>" in response.text
 
 
-def test_faults_meet_the_requests_they_are_meant_for(marquez):
+def test_faults_match_method_and_path(marquez):
     server, client = marquez
     server.faults.next(error(503), method="GET", path="/jobs/runs/", times=2)
-    assert sent(client) == 201
-    answers = [client.get(f"/jobs/runs/{run_uuid(1)}").status_code for _ in range(3)]
-    assert answers == [503, 503, 200]
+    assert send_event(client) == 201
+    statuses = [client.get(f"/jobs/runs/{run_uuid(1)}").status_code for _ in range(3)]
+    assert statuses == [503, 503, 200]
     assert not server.faults.pending
 
 
-def test_a_test_decides_when_a_stalled_request_goes_on(marquez):
+def test_stalled_request_continues_when_released(marquez):
     server, client = marquez
-    go = threading.Event()
-    server.faults.next(stall(until=go), method="POST")
-    answers: list[int] = []
-    thread = threading.Thread(target=lambda: answers.append(sent(client)))
+    release = threading.Event()
+    server.faults.next(stall(until=release), method="POST")
+    statuses: list[int] = []
+    thread = threading.Thread(target=lambda: statuses.append(send_event(client)))
     thread.start()
     with httpx.Client(base_url=f"{server.url}/api/v1") as other:
-        while POST[0] not in {seen.method for seen in server.requests}:
+        while POST[0] not in {request.method for request in server.requests}:
             other.get("/tags")
-    assert answers == []
-    go.set()
+    assert statuses == []
+    release.set()
     thread.join(10)
-    assert answers == [201]
+    assert statuses == [201]
 
 
-def test_a_share_of_all_requests_can_fail_the_same_ones_for_the_same_seed():
+def test_random_faults_are_reproducible_by_seed():
     failed = []
     for _ in range(2):
         with Marquez() as server, httpx.Client(base_url=f"{server.url}/api/v1") as client:
@@ -117,9 +117,9 @@ def test_a_share_of_all_requests_can_fail_the_same_ones_for_the_same_seed():
     assert set(failed[0]) == {200, 503}
 
 
-def test_the_journal_tells_what_was_asked(marquez):
+def test_journal_records_requests(marquez):
     server, client = marquez
-    sent(client)
+    send_event(client)
     client.get("/namespaces/db/datasets/t")
     client.get("/nowhere")
     assert server.calls() == {
@@ -133,7 +133,7 @@ def test_the_journal_tells_what_was_asked(marquez):
 
 
 @pytest.mark.parametrize(
-    ("fault", "raised", "there"),
+    ("fault", "raised", "logged"),
     [
         (half_written(), TargetUnavailable, True),
         (reset(), Unreachable, False),
@@ -143,16 +143,16 @@ def test_the_journal_tells_what_was_asked(marquez):
         (error(400), TargetRejected, False),
     ],
 )
-def test_our_client_finds_out_whether_an_event_arrived(marquez, fault, raised, there):
+def test_client_detects_whether_event_was_logged(marquez, fault, raised, logged):
     server, _ = marquez
-    server.faults.next(fault, method="POST", times=2)  # what may have been a race is tried again at once
+    server.faults.next(fault, method="POST", times=2)  # the client retries a possible race immediately
     session = HttpSession(server.url)
     try:
         client = Client(ThrottledSession(session))
         with pytest.raises(raised):
             client.send(EVENT)
-        assert find_logged_events(client, {"it": EVENT, "another": run_event("START", 5)}) == (
-            {"it"} if there else set()
+        assert find_logged_events(client, {"first": EVENT, "another": run_event("START", 5)}) == (
+            {"first"} if logged else set()
         )
     finally:
         session.close()

@@ -1,4 +1,4 @@
-"""The rules that the recorded exchanges leave out, or that go over several requests."""
+"""Behaviour of OpenMetadata that is not recorded, or that spans several requests."""
 
 import json
 
@@ -9,7 +9,7 @@ from tests.standins.openmetadata.text import sanitize
 
 
 @pytest.mark.parametrize(
-    ("sent", "kept"),
+    ("sent", "stored"),
     [
         ("plain text, (1-2)", "plain text, (1-2)"),
         ("a < b & c > d", "a &lt; b &amp; c &gt; d"),
@@ -21,9 +21,9 @@ from tests.standins.openmetadata.text import sanitize
         ("\U0001f600\x00", "&#x1f600;"),
     ],
 )
-def test_a_description_is_escaped_once(sent, kept):
-    assert sanitize(sent) == kept
-    assert sanitize(kept) == kept
+def test_description_is_sanitized_once(sent, stored):
+    assert sanitize(sent) == stored
+    assert sanitize(stored) == stored
 
 
 @pytest.mark.parametrize(
@@ -36,11 +36,11 @@ def test_a_description_is_escaped_once(sent, kept):
         ("mlmodels", {"name": "m", "service": "svc", "algorithm": "forest", "mlFeatures": [{"name": "f"}]}, "svc.m"),
     ],
 )
-def test_every_kind_is_made_read_replaced_patched_deleted_and_restored(standin, path, body, fqn):
+def test_lifecycle_of_each_kind(standin, path, body, fqn):
     _, client = standin
-    made = client.put(f"/{path}", json=body)
-    assert (made.status_code, made.json()["fullyQualifiedName"]) == (201, fqn)
-    id_ = made.json()["id"]
+    created = client.put(f"/{path}", json=body)
+    assert (created.status_code, created.json()["fullyQualifiedName"]) == (201, fqn)
+    id_ = created.json()["id"]
     assert client.put(f"/{path}", json=body).headers["X-OpenMetadata-Change"] == "entityNoChange"
     assert client.put(f"/{path}", json={**body, "nope": 1}).json()["message"] == "Invalid request format"
     assert client.get(f"/{path}?service=svc").json()["paging"] == {"total": 1}
@@ -53,19 +53,21 @@ def test_every_kind_is_made_read_replaced_patched_deleted_and_restored(standin, 
     assert client.get(f"/{path}/{id_}?include=all").status_code == 404
 
 
-def test_an_endpoint_sits_in_a_collection(standin):
+def test_api_endpoint_belongs_to_collection(standin):
     _, client = standin
     put(client, "/apiCollections", name="c", service="svc", endpointURL="http://x")
     fields = {"schemaType": "JSON", "schemaFields": [{"name": "id", "dataType": "LONG"}]}
-    made = put(client, "/apiEndpoints", name="GET /o", apiCollection="svc.c", endpointURL="x", responseSchema=fields)
-    assert made["fullyQualifiedName"] == "svc.c.GET /o"
-    assert made["responseSchema"]["schemaFields"][0]["fullyQualifiedName"] == "svc.c.GET /o.id"
-    assert (made["service"]["name"], made["serviceType"]) == ("svc", "Rest")
+    created = put(
+        client, "/apiEndpoints", name="GET /o", apiCollection="svc.c", endpointURL="x", responseSchema=fields
+    )
+    assert created["fullyQualifiedName"] == "svc.c.GET /o"
+    assert created["responseSchema"]["schemaFields"][0]["fullyQualifiedName"] == "svc.c.GET /o.id"
+    assert (created["service"]["name"], created["serviceType"]) == ("svc", "Rest")
     bulk = client.put("/apiEndpoints/bulk", json=[{"name": "n", "apiCollection": "svc.no", "endpointURL": "x"}])
     assert bulk.json()["failedRequest"][0]["message"] == "Entity not found: apiCollection svc.no"
 
 
-def test_versions_are_listed_the_newest_first(standin):
+def test_versions_are_listed_newest_first(standin):
     _, client = standin
     id_ = put(client, "/tables", **table("t"))["id"]
     put(client, "/tables", **table("t", COLUMN, {"name": "b", "dataType": "INT"}))
@@ -78,7 +80,7 @@ def test_versions_are_listed_the_newest_first(standin):
     assert client.get(f"/tables/{id_}/versions/9.9").status_code == 404
 
 
-def test_a_status_bulk_takes_a_thousand_rows(standin):
+def test_status_bulk_is_limited_to_1000_rows(standin):
     server, client = standin
     put(client, "/pipelines", name="p", service="svc")
     rows = [{"timestamp": at, "executionStatus": "Successful"} for at in range(1001)]
@@ -89,7 +91,7 @@ def test_a_status_bulk_takes_a_thousand_rows(standin):
     assert client.get("/pipelines/name/svc.p?fields=pipelineStatus").json()["pipelineStatus"]["timestamp"] == 999
 
 
-def test_if_match_detects_a_change_and_makes_a_version(standin):
+def test_if_match_detects_changes_and_creates_version(standin):
     _, client = standin
     path = f"/tables/{put(client, '/tables', **table('t'))['id']}"
     change = {"op": "add", "path": "/description", "value": "one"}
@@ -100,7 +102,7 @@ def test_if_match_detects_a_change_and_makes_a_version(standin):
     assert patch(client, path, {**change, "value": "three"}, **{"If-Match": 'W/"0.2"'}).json()["version"] == 0.3
 
 
-def test_patches_that_cancel_out_give_the_version_before(standin):
+def test_patches_that_cancel_out_restore_previous_version(standin):
     server, client = standin
     owner = server.governance.add("user", "ann")
     path = f"/tables/{put(client, '/tables', **table('t', description='x'))['id']}"
@@ -114,7 +116,7 @@ def test_patches_that_cancel_out_give_the_version_before(standin):
         assert patch(admin, path, remove).json()["version"] == 1.1
 
 
-def test_labels_are_united_and_owners_replaced(standin):
+def test_put_merges_labels_and_replaces_owners(standin):
     server, client = standin
     owners = [server.governance.add("user", name) for name in ("ann", "bob")]
     for name in ("A", "B"):
@@ -122,12 +124,12 @@ def test_labels_are_united_and_owners_replaced(standin):
     for owner, tag in zip(owners, ("C.A", "C.B"), strict=True):
         row = table("t", owners=[{"id": owner.id, "type": "user"}], tags=[{"tagFQN": tag}])
         assert client.put("/tables/bulk", json=[row]).json()["status"] == "success"
-    kept = server.state()["entities"]["table", "svc.d.s.t"]
-    assert [label["tagFQN"] for label in kept["tags"]] == ["C.A", "C.B"]
-    assert [owner["name"] for owner in kept["owners"]] == ["bob"]
+    stored = server.state()["entities"]["table", "svc.d.s.t"]
+    assert [label["tagFQN"] for label in stored["tags"]] == ["C.A", "C.B"]
+    assert [owner["name"] for owner in stored["owners"]] == ["bob"]
 
 
-def test_the_state_shows_entities_edges_and_statuses(standin):
+def test_state_has_entities_edges_and_statuses(standin):
     server, client = standin
     ids = [put(client, "/tables", **table(name))["id"] for name in ("a", "b.c")]
     pipeline = put(client, "/pipelines", name="p", service="svc")["id"]
@@ -136,8 +138,10 @@ def test_the_state_shows_entities_edges_and_statuses(standin):
         "pipeline": {"id": pipeline, "type": "pipeline"},
         "columnsLineage": [{"fromColumns": ["svc.d.s.a.id"], "toColumn": 'svc.d.s."b.c".id'}],
     }
-    ends = {side: {"id": id_, "type": "table"} for side, id_ in zip(("fromEntity", "toEntity"), ids, strict=True)}
-    assert client.put("/lineage", json={"edge": {**ends, "lineageDetails": details}}).status_code == 200
+    endpoints = {
+        side: {"id": id_, "type": "table"} for side, id_ in zip(("fromEntity", "toEntity"), ids, strict=True)
+    }
+    assert client.put("/lineage", json={"edge": {**endpoints, "lineageDetails": details}}).status_code == 200
     state = server.state()
     edge = state["edges"]["svc.d.s.a", 'svc.d.s."b.c"']
     assert edge["pipeline"]["fullyQualifiedName"] == "svc.p"
@@ -146,7 +150,7 @@ def test_the_state_shows_entities_edges_and_statuses(standin):
     assert ("table", "svc.d.s.a") in server.state()["entities"]
 
 
-def test_a_hard_delete_takes_everything_inside_with_it(standin):
+def test_recursive_hard_delete_removes_children(standin):
     server, client = standin
     put(client, "/tables", **table("t"))
     assert client.delete("/services/databaseServices/name/svc?hardDelete=true").status_code == 400
@@ -154,17 +158,17 @@ def test_a_hard_delete_takes_everything_inside_with_it(standin):
     assert not [fqn for kind, fqn in server.state()["entities"] if kind.startswith(("database", "table"))]
 
 
-def test_pages_follow_one_another_to_the_end(standin):
+def test_cursors_lead_through_all_pages(standin):
     _, client = standin
     client.put("/tables/bulk", json=[table(f"t{number:02}") for number in range(25)])
-    seen, after = [], {}
+    names, after = [], {}
     while True:
         page = client.get("/tables", params={"limit": 10, **after}).json()
-        seen += [entity["name"] for entity in page["data"]]
+        names += [entity["name"] for entity in page["data"]]
         if "after" not in page["paging"]:
             break
         after = {"after": page["paging"]["after"]}
-    assert seen == [f"t{number:02}" for number in range(25)]
+    assert names == [f"t{number:02}" for number in range(25)]
 
 
 @pytest.mark.parametrize(
@@ -185,13 +189,13 @@ def test_pages_follow_one_another_to_the_end(standin):
         ({"op": "move", "from": "/nope", "path": "/description"}, 400),
     ],
 )
-def test_a_patch_is_taken_or_refused_as_a_whole(standin, operation, status):
+def test_patch_is_applied_completely_or_rejected(standin, operation, status):
     server, client = standin
     put(client, "/tables", **table("t"))
     before = server.state()
-    answer = patch(client, "/tables/name/svc.d.s.t", operation)
-    assert (answer.status_code, answer.status_code != 200 and before != server.state()) == (status, False), (
-        answer.text
+    response = patch(client, "/tables/name/svc.d.s.t", operation)
+    assert (response.status_code, response.status_code != 200 and before != server.state()) == (status, False), (
+        response.text
     )
 
 
@@ -204,7 +208,7 @@ def test_a_patch_is_taken_or_refused_as_a_whole(standin, operation, status):
         "/tables/abc",
     ],
 )
-def test_a_text_for_a_number_is_a_path_that_does_not_exist(standin, path):
+def test_text_in_place_of_number_returns_404(standin, path):
     _, client = standin
-    answer = client.get(path)
-    assert (answer.status_code, answer.json()["message"]) == (404, "HTTP 404 Not Found")
+    response = client.get(path)
+    assert (response.status_code, response.json()["message"]) == (404, "HTTP 404 Not Found")

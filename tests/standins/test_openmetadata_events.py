@@ -1,4 +1,4 @@
-"""Events, where no recorded exchange says it."""
+"""Behaviour of events that is not recorded."""
 
 import json
 
@@ -6,27 +6,27 @@ import pytest
 
 from tests.standins.client import make_client, patch, put, table
 
-ALL = {f"entity{word}": "*" for word in ("Created", "Updated", "Restored", "Deleted")}
+ALL = {f"entity{change}": "*" for change in ("Created", "Updated", "Restored", "Deleted")}
 
 
-def events(client, **asked):
-    answer = client.get("/events", params={**ALL, "limit": 1000, **asked})
-    assert answer.status_code == 200, answer.text
-    return answer.json()
+def events(client, **parameters):
+    response = client.get("/events", params={**ALL, "limit": 1000, **parameters})
+    assert response.status_code == 200, response.text
+    return response.json()
 
 
 @pytest.fixture
-def since(standin):
-    """Give what a client needs to ask for what comes now; nothing has happened since."""
+def fresh_log(standin):
+    """A stand-in with an empty event log, and its client."""
     server = standin[0]
     server.store.events.rows.clear()
     return standin
 
 
-def told(client, **asked):
+def event_summaries(client, **parameters):
     return [
-        (one["eventType"], one["entityType"], one["entityFullyQualifiedName"])
-        for one in events(client, **asked)["data"]
+        (event["eventType"], event["entityType"], event["entityFullyQualifiedName"])
+        for event in events(client, **parameters)["data"]
     ]
 
 
@@ -37,12 +37,12 @@ PROPERTY = {"name": "score", "description": "x"}
 
 def define(client):
     field = client.get("/metadata/types/name/integer").json()["id"]
-    of = client.get("/metadata/types/name/table").json()["id"]
-    client.put(f"/metadata/types/{of}", json={**PROPERTY, "propertyType": {"id": field, "type": "type"}})
+    table_type = client.get("/metadata/types/name/table").json()["id"]
+    client.put(f"/metadata/types/{table_type}", json={**PROPERTY, "propertyType": {"id": field, "type": "type"}})
 
 
 @pytest.mark.parametrize(
-    ("change", "seen"),
+    ("change", "expected"),
     [
         (lambda c: put(c, "/tags", **TAG), [("entityCreated", "tag", "Tier.T")]),
         (lambda c: c.post("/tags", json=TAG), [("entityCreated", "tag", "Tier.T")]),
@@ -58,13 +58,13 @@ def define(client):
         (define, [("entityUpdated", "type", "table")]),
     ],
 )  # fmt: skip
-def test_each_change_is_one_event(since, change, seen):
-    change(since[1])
-    assert told(since[1]) == seen
+def test_each_change_creates_one_event(fresh_log, change, expected):
+    change(fresh_log[1])
+    assert event_summaries(fresh_log[1]) == expected
 
 
-def test_statuses_are_events_and_edges_are_not(since):
-    client = since[1]
+def test_statuses_create_events_and_edges_do_not(fresh_log):
+    client = fresh_log[1]
     put(client, "/pipelines", name="p", service="svc")
     for name in "ab":
         put(client, "/tables", **table(name))
@@ -73,14 +73,14 @@ def test_statuses_are_events_and_edges_are_not(since):
     assert client.put("/pipelines/svc.p/status", json=STATUS).status_code == 200
     assert client.put("/pipelines/svc.p/status/bulk", json=[{**STATUS, "timestamp": 2}]).status_code == 200
     assert client.delete(edge).status_code == 200
-    assert told(client, entityCreated="") == [("entityUpdated", "pipeline", "svc.p")] * 2
+    assert event_summaries(client, entityCreated="") == [("entityUpdated", "pipeline", "svc.p")] * 2
 
 
-def test_an_event_says_who_did_what(since):
-    server, client = since
-    made = put(client, "/tables", **table("t"))
+def test_events_have_user_and_change(fresh_log):
+    server, client = fresh_log
+    created_table = put(client, "/tables", **table("t"))
     with make_client(server, server.admin_token) as admin:
-        patch(admin, f"/tables/{made['id']}", {"op": "add", "path": "/description", "value": "by hand"})
+        patch(admin, f"/tables/{created_table['id']}", {"op": "add", "path": "/description", "value": "by hand"})
     created, changed = events(client)["data"]
     assert [created["userName"], changed["userName"]] == ["ingestion-bot", "admin"]
     assert "changeDescription" not in created
@@ -90,46 +90,46 @@ def test_an_event_says_who_did_what(since):
     assert json.loads(changed["entity"])["description"] == "by hand"
 
 
-def test_people_have_tokens_of_their_own(since):
-    server, client = since
+def test_added_person_has_own_token(fresh_log):
+    server, client = fresh_log
     with make_client(server, server.add_person("ann")) as ann:
         put(ann, "/domains", name="D", description="x", domainType="Aggregate")
         assert ann.get("/users/loggedInUser").json()["name"] == "ann"
-    assert [one["userName"] for one in events(client)["data"]] == ["ann"]
+    assert [event["userName"] for event in events(client)["data"]] == ["ann"]
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 5, 1000])
-def test_pages_leave_nothing_out_and_show_nothing_twice(since, limit):
-    client = since[1]
+def test_pages_are_complete_without_duplicates(fresh_log, limit):
+    client = fresh_log[1]
     for number in range(5):
         put(client, "/tables", **table(f"t{number}"))
         put(client, "/tags", **{**TAG, "name": f"t{number}"})
-    seen, after = [], {}
+    names, after = [], {}
     while True:
         page = events(client, entityCreated="table", limit=limit, **after)
-        seen += [one["entityFullyQualifiedName"] for one in page["data"]]
+        names += [event["entityFullyQualifiedName"] for event in page["data"]]
         assert page["paging"]["total"] == len(page["data"])
         if "after" not in page["paging"]:
             break
         after = {"after": page["paging"]["after"]}
-    assert seen == [f"svc.d.s.t{number}" for number in range(5)]
+    assert names == [f"svc.d.s.t{number}" for number in range(5)]
 
 
-def test_events_of_a_time(since):
-    server, client = since
+def test_events_of_time_range(fresh_log):
+    server, client = fresh_log
     server.store.clock = iter(range(1000, 10_000)).__next__
     for number in range(5):
         put(client, "/tables", **table(f"t{number}"))
-    moments = [one["timestamp"] for one in events(client)["data"]]
-    assert moments == sorted(moments)
+    timestamps = [event["timestamp"] for event in events(client)["data"]]
+    assert timestamps == sorted(timestamps)
     for start in range(5):
         for end in range(start, 5):
-            found = events(client, timestamp=moments[start], endTs=moments[end])["data"]
-            assert [one["timestamp"] for one in found] == moments[start : end + 1]
+            found = events(client, timestamp=timestamps[start], endTs=timestamps[end])["data"]
+            assert [event["timestamp"] for event in found] == timestamps[start : end + 1]
 
 
 @pytest.mark.parametrize(
-    ("asked", "status"),
+    ("parameters", "status"),
     [
         ({"limit": 0}, 400),
         ({"limit": 1001}, 400),
@@ -140,5 +140,5 @@ def test_events_of_a_time(since):
         ({"nope": 1}, 200),
     ],
 )
-def test_what_can_be_asked(since, asked, status):
-    assert since[1].get("/events", params={**ALL, **asked}).status_code == status
+def test_query_parameters(fresh_log, parameters, status):
+    assert fresh_log[1].get("/events", params={**ALL, **parameters}).status_code == status

@@ -1,19 +1,19 @@
-"""What governs entities, where no recorded exchange says it."""
+"""Behaviour of governance entities that is not recorded."""
 
 import pytest
 
 from tests.standins.client import make_client, patch, put, table
 
-MADE = "made"
+DESCRIPTION = "made"
 
 
-def kinds():
-    """What can be made with nothing but these properties, by collection."""
+def minimal_bodies():
+    """Minimal create requests by collection."""
     return {
-        "classifications": {"name": "C", "description": MADE},
-        "tags": {"name": "T", "description": MADE, "classification": "Tier"},
-        "glossaries": {"name": "G", "description": MADE},
-        "domains": {"name": "D", "description": MADE, "domainType": "Aggregate"},
+        "classifications": {"name": "C", "description": DESCRIPTION},
+        "tags": {"name": "T", "description": DESCRIPTION, "classification": "Tier"},
+        "glossaries": {"name": "G", "description": DESCRIPTION},
+        "domains": {"name": "D", "description": DESCRIPTION, "domainType": "Aggregate"},
         "teams": {"name": "team", "teamType": "Group"},
         "users": {"name": "ann", "email": "ann@example.com"},
         "roles": {"name": "R", "policies": ["DataConsumerPolicy"]},
@@ -24,27 +24,27 @@ def kinds():
     }
 
 
-@pytest.mark.parametrize("collection", kinds())
-def test_all_that_governs_is_made_found_listed_and_deleted(standin, collection):
+@pytest.mark.parametrize("collection", minimal_bodies())
+def test_lifecycle_of_each_collection(standin, collection):
     client = standin[1]
-    body = kinds()[collection]
-    made = client.post(f"/{collection}", json=body)
-    assert (made.status_code, made.headers["Location"].rpartition("/")[2]) == (201, made.json()["id"])
+    body = minimal_bodies()[collection]
+    created = client.post(f"/{collection}", json=body)
+    assert (created.status_code, created.headers["Location"].rpartition("/")[2]) == (201, created.json()["id"])
     assert client.post(f"/{collection}", json=body).status_code == 409
-    again = client.put(f"/{collection}", json=body)
-    assert (again.status_code, again.headers["X-OpenMetadata-Change"]) == (200, "entityNoChange")
-    name = made.json()["fullyQualifiedName"]
-    assert client.get(f"/{collection}/name/{name}").json()["id"] == made.json()["id"]
+    repeated = client.put(f"/{collection}", json=body)
+    assert (repeated.status_code, repeated.headers["X-OpenMetadata-Change"]) == (200, "entityNoChange")
+    name = created.json()["fullyQualifiedName"]
+    assert client.get(f"/{collection}/name/{name}").json()["id"] == created.json()["id"]
     listed = client.get(f"/{collection}", params={"limit": 1000}).json()
-    assert name in {one["fullyQualifiedName"] for one in listed["data"]}
+    assert name in {entity["fullyQualifiedName"] for entity in listed["data"]}
     assert listed["paging"]["total"] == len(listed["data"])
-    assert client.delete(f"/{collection}/{made.json()['id']}").status_code == 200
+    assert client.delete(f"/{collection}/{created.json()['id']}").status_code == 200
     assert client.get(f"/{collection}/name/{name}").status_code == 404
 
 
-@pytest.mark.parametrize("collection", kinds())
-def test_a_property_that_is_not_known_is_refused(standin, collection):
-    assert standin[1].put(f"/{collection}", json={**kinds()[collection], "nope": 1}).status_code == 400
+@pytest.mark.parametrize("collection", minimal_bodies())
+def test_rejects_unknown_properties(standin, collection):
+    assert standin[1].put(f"/{collection}", json={**minimal_bodies()[collection], "nope": 1}).status_code == 400
 
 
 @pytest.mark.parametrize(
@@ -63,8 +63,8 @@ def test_a_property_that_is_not_known_is_refused(standin, collection):
         ("policies", {"rules": [{"name": "r", "effect": "allow", "resources": ["All"]}]}, 400),
     ],
 )
-def test_what_does_not_fit_is_refused(standin, collection, changed, status):
-    body = {key: value for key, value in {**kinds()[collection], **changed}.items() if value is not None}
+def test_rejects_invalid_values(standin, collection, changed, status):
+    body = {key: value for key, value in {**minimal_bodies()[collection], **changed}.items() if value is not None}
     assert standin[1].put(f"/{collection}", json=body).status_code == status
 
 
@@ -77,30 +77,30 @@ def test_what_does_not_fit_is_refused(standin, collection, changed, status):
         ("isOwner() && T(x)", 400),
     ],
 )
-def test_conditions_of_policies_call_what_is_known(standin, condition, status):
-    rule = {**kinds()["policies"]["rules"][0], "condition": condition}
+def test_policy_conditions_may_call_known_functions_only(standin, condition, status):
+    rule = {**minimal_bodies()["policies"]["rules"][0], "condition": condition}
     assert standin[1].post("/policies", json={"name": "P", "rules": [rule]}).status_code == status
 
 
 @pytest.mark.parametrize(
-    ("given", "kept"),
+    ("operations", "expected"),
     [
         (["ViewBasic", "ViewAll", "Delete"], ["Delete", "ViewAll"]),
         (["EditTags", "EditAll", "Create"], ["Create", "EditAll"]),
         (["All", "Create"], ["All"]),
     ],
 )
-def test_operations_that_others_include_are_left_out(standin, given, kept):
-    rule = {**kinds()["policies"]["rules"][0], "operations": given}
-    made = standin[1].post("/policies", json={"name": "P", "rules": [rule]}).json()
-    assert made["rules"][0]["operations"] == kept
+def test_redundant_operations_are_removed(standin, operations, expected):
+    rule = {**minimal_bodies()["policies"]["rules"][0], "operations": operations}
+    created = standin[1].post("/policies", json={"name": "P", "rules": [rule]}).json()
+    assert created["rules"][0]["operations"] == expected
 
 
-def test_terms_lie_in_each_other(standin):
+def test_glossary_terms_are_nested(standin):
     client = standin[1]
-    put(client, "/glossaries", **kinds()["glossaries"])
-    for name, more in {"A": {}, "B": {"parent": "G.A"}, "C": {"parent": "G.A.B"}}.items():
-        put(client, "/glossaryTerms", name=name, description=MADE, glossary="G", **more)
+    put(client, "/glossaries", **minimal_bodies()["glossaries"])
+    for name, attributes in {"A": {}, "B": {"parent": "G.A"}, "C": {"parent": "G.A.B"}}.items():
+        put(client, "/glossaryTerms", name=name, description=DESCRIPTION, glossary="G", **attributes)
     found = client.get("/glossaryTerms/name/G.A.B.C").json()
     assert (found["glossary"]["name"], found["parent"]["fullyQualifiedName"]) == ("G", "G.A.B")
     assert client.delete(f"/glossaries/{found['glossary']['id']}").status_code == 400
@@ -108,41 +108,41 @@ def test_terms_lie_in_each_other(standin):
     assert client.get("/glossaryTerms/name/G.A.B.C").status_code == 404
 
 
-def labelled(client, *labels, columns=()):
-    columns = [{"name": "id", "dataType": "BIGINT", "tags": [{"tagFQN": one} for one in columns]}]
-    return put(client, "/tables", **table("t", *columns, tags=[{"tagFQN": one} for one in labels]))
+def put_labelled_table(client, *labels, column_labels=()):
+    columns = [{"name": "id", "dataType": "BIGINT", "tags": [{"tagFQN": label} for label in column_labels]}]
+    return put(client, "/tables", **table("t", *columns, tags=[{"tagFQN": label} for label in labels]))
 
 
-def labels_of(client):
+def read_labels(client):
     found = client.get("/tables/name/svc.d.s.t?fields=tags,columns").json()
-    return [one["tagFQN"] for one in (*found["tags"], *found["columns"][0]["tags"])]
+    return [label["tagFQN"] for label in (*found["tags"], *found["columns"][0]["tags"])]
 
 
 @pytest.mark.parametrize(("hard", "after"), [("false", ["PII.None", "PII.None"]), ("true", [])])
-def test_labels_go_with_their_tag_and_come_back_with_it(standin, hard, after):
+def test_labels_follow_soft_delete_and_restore_of_tag(standin, hard, after):
     client = standin[1]
-    labelled(client, "PII.None", columns=["PII.None"])
-    assert labels_of(client) == ["PII.None", "PII.None"]
+    put_labelled_table(client, "PII.None", column_labels=["PII.None"])
+    assert read_labels(client) == ["PII.None", "PII.None"]
     assert client.delete("/tags/name/PII.None", params={"hardDelete": hard}).status_code == 200
-    assert labels_of(client) == []
-    put(client, "/tags", name="None", description=MADE, classification="PII")
-    assert labels_of(client) == after
+    assert read_labels(client) == []
+    put(client, "/tags", name="None", description=DESCRIPTION, classification="PII")
+    assert read_labels(client) == after
 
 
 @pytest.mark.parametrize(("exclusive", "status"), [(True, 400), (False, 200)])
-def test_one_label_of_a_classification_that_is_exclusive(standin, exclusive, status):
+def test_mutually_exclusive_tags(standin, exclusive, status):
     client = standin[1]
-    put(client, "/classifications", name="C", description=MADE, mutuallyExclusive=exclusive)
+    put(client, "/classifications", name="C", description=DESCRIPTION, mutuallyExclusive=exclusive)
     for name in "AB":
-        put(client, "/tags", name=name, description=MADE, classification="C")
-    made = put(client, "/tables", **table("t"))
-    both = [{"op": "add", "path": "/tags", "value": [{"tagFQN": "C.A"}, {"tagFQN": "C.B"}]}]
-    assert patch(client, f"/tables/{made['id']}", *both).status_code == status
+        put(client, "/tags", name=name, description=DESCRIPTION, classification="C")
+    created = put(client, "/tables", **table("t"))
+    operations = [{"op": "add", "path": "/tags", "value": [{"tagFQN": "C.A"}, {"tagFQN": "C.B"}]}]
+    assert patch(client, f"/tables/{created['id']}", *operations).status_code == status
 
 
-def test_who_owns_is_forgotten_with_the_user(standin):
+def test_deleting_user_removes_ownership(standin):
     server, client = standin
-    ann = put(client, "/users", **kinds()["users"])
+    ann = put(client, "/users", **minimal_bodies()["users"])
     owned = table("t", owners=[{"id": ann["id"], "type": "user"}])
     put(client, "/tables", **owned)
     team = client.get("/teams/name/Organization?fields=users").json()
@@ -152,12 +152,12 @@ def test_who_owns_is_forgotten_with_the_user(standin):
     assert client.put("/tables", json=owned).status_code == 404
 
 
-def test_an_asset_of_a_product_lies_in_its_domain(standin):
+def test_data_product_assets_must_belong_to_its_domain(standin):
     client = standin[1]
-    put(client, "/domains", **kinds()["domains"])
-    put(client, "/dataProducts", name="P", description=MADE, domains=["D"])
-    made = put(client, "/tables", **table("t"))
-    asset = {"assets": [{"id": made["id"], "type": "table"}]}
+    put(client, "/domains", **minimal_bodies()["domains"])
+    put(client, "/dataProducts", name="P", description=DESCRIPTION, domains=["D"])
+    created = put(client, "/tables", **table("t"))
+    asset = {"assets": [{"id": created["id"], "type": "table"}]}
     assert client.put("/dataProducts/P/assets/add", json=asset).json()["status"] == "failure"
     assert client.put("/domains/D/assets/add", json=asset).json()["status"] == "success"
     assert client.put("/dataProducts/P/assets/add", json=asset).json()["status"] == "success"
@@ -168,31 +168,33 @@ def test_an_asset_of_a_product_lies_in_its_domain(standin):
     assert client.get("/domains/name/D/assets").json()["paging"]["total"] == 0
 
 
-def test_a_role_gets_a_policy_and_loses_it_with_the_policy(standin):
+def test_role_loses_deleted_policy(standin):
     client = standin[1]
-    policy, role = (put(client, f"/{one}", **kinds()[one]) for one in ("policies", "roles"))
+    policy, role = (
+        put(client, f"/{collection}", **minimal_bodies()[collection]) for collection in ("policies", "roles")
+    )
     add = {"op": "add", "path": "/policies/-", "value": {"id": policy["id"], "type": "policy"}}
     for _ in range(2):
         assert patch(client, f"/roles/{role['id']}", add).status_code == 200
         found = client.get("/roles/name/R?fields=policies").json()["policies"]
-        assert [one["name"] for one in found] == ["DataConsumerPolicy", "P"]
-    assert [one["name"] for one in client.get("/policies/name/P?fields=roles").json()["roles"]] == ["R"]
+        assert [policy["name"] for policy in found] == ["DataConsumerPolicy", "P"]
+    assert [role["name"] for role in client.get("/policies/name/P?fields=roles").json()["roles"]] == ["R"]
     client.delete(f"/policies/{policy['id']}?hardDelete=true")
     found = client.get("/roles/name/R?fields=policies").json()["policies"]
-    assert [one["name"] for one in found] == ["DataConsumerPolicy"]
+    assert [policy["name"] for policy in found] == ["DataConsumerPolicy"]
     assert patch(client, f"/roles/{role['id']}", add).status_code == 404
 
 
 @pytest.mark.parametrize(("collection", "path"), [("tags", "/description"), ("glossaries", "/description")])
-def test_what_governs_is_patched_as_entities_are(standin, collection, path):
+def test_patch_with_if_match(standin, collection, path):
     server, client = standin
-    made = put(client, f"/{collection}", **kinds()[collection])
+    created = put(client, f"/{collection}", **minimal_bodies()[collection])
     with make_client(server, server.admin_token) as admin:
         change = {"op": "replace", "path": path, "value": "by hand"}
-        stale = patch(admin, f"/{collection}/{made['id']}", change, **{"If-Match": 'W/"0.7"'})
+        stale = patch(admin, f"/{collection}/{created['id']}", change, **{"If-Match": 'W/"0.7"'})
         assert stale.status_code == 412
-        taken = patch(admin, f"/{collection}/{made['id']}", change, **{"If-Match": 'W/"0.1"'})
-    assert (taken.json()["description"], taken.json()["version"]) == ("by hand", 0.2)
-    put(client, f"/{collection}", **kinds()[collection])
-    kept = client.get(f"/{collection}/{made['id']}").json()
-    assert kept["description"] == "by hand"
+        patched = patch(admin, f"/{collection}/{created['id']}", change, **{"If-Match": 'W/"0.1"'})
+    assert (patched.json()["description"], patched.json()["version"]) == ("by hand", 0.2)
+    put(client, f"/{collection}", **minimal_bodies()[collection])
+    stored = client.get(f"/{collection}/{created['id']}").json()
+    assert stored["description"] == "by hand"

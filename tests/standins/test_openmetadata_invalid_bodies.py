@@ -1,4 +1,4 @@
-"""What the stand-in takes and the models refuse is told."""
+"""Detection of accepted bodies that the models of OpenMetadata reject."""
 
 import pytest
 
@@ -11,21 +11,21 @@ RESULTS = "/dataQuality/testCases/testCaseResults"
 RESULT = {"timestamp": 1, "testCaseStatus": "Success", "testResultValue": []}
 
 
-def red(collection, body):
-    """Refuse whatever has something red in it."""
+def reject_red(collection, body):
+    """Reject bodies that contain "red"."""
     return f"{collection} is red" if "red" in str(body) else None
 
 
 @pytest.fixture
-def both():
+def checked_standin():
     with running_standin() as (standin, client):
-        standin.app.check = red
+        standin.app.check = reject_red
         standin.invalid_bodies.clear()
         yield standin, client
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "body", "told"),
+    ("method", "path", "body", "collections"),
     [
         ("PUT", "/tables", table("red"), ["tables"]),
         ("POST", "/tables", table("red"), ["tables"]),
@@ -44,30 +44,34 @@ def both():
         ("PUT", "/tables/{table}/tableProfile", {"tableProfile": {"timestamp": 1}, "columnProfile": [{"name": "red", "timestamp": 1}]}, ["tableProfile"]),
     ],
 )  # fmt: skip
-def test_bodies_that_were_taken_are_checked(both, method, path, body, told):
-    standin, client = both
+def test_accepted_bodies_are_checked(checked_standin, method, path, body, collections):
+    standin, client = checked_standin
     put(client, "/pipelines", name="p", service="svc")
-    made = put(client, "/tables", **table("t", {"name": "red", "dataType": "INT"}))
+    created = put(client, "/tables", **table("t", {"name": "red", "dataType": "INT"}))
     put(client, "/dataQuality/testDefinitions", **DEFINITION)
     put(client, "/dataQuality/testCases", **CASE)
     standin.invalid_bodies.clear()
-    client.request(method, path.format(table=made["id"]), json=body)
-    assert [one.collection for one in standin.invalid_bodies] == told
+    client.request(method, path.format(table=created["id"]), json=body)
+    assert [invalid.collection for invalid in standin.invalid_bodies] == collections
 
 
-def test_edges_are_checked_and_patches_are_not(both):
-    standin, client = both
+def test_edges_are_checked_and_patches_are_not(checked_standin):
+    standin, client = checked_standin
     ids = [put(client, "/tables", **table(name))["id"] for name in ("a", "b")]
-    ends = {side: {"id": id_, "type": "table"} for side, id_ in zip(("fromEntity", "toEntity"), ids, strict=True)}
+    endpoints = {
+        side: {"id": id_, "type": "table"} for side, id_ in zip(("fromEntity", "toEntity"), ids, strict=True)
+    }
     patch(client, f"/tables/{ids[0]}", {"op": "add", "path": "/description", "value": "red"})
-    assert client.put("/lineage", json={"edge": {**ends, "lineageDetails": {"sqlQuery": "red"}}}).status_code == 200
-    assert [one.collection for one in standin.invalid_bodies] == ["lineage"]
+    assert (
+        client.put("/lineage", json={"edge": {**endpoints, "lineageDetails": {"sqlQuery": "red"}}}).status_code == 200
+    )
+    assert [invalid.collection for invalid in standin.invalid_bodies] == ["lineage"]
 
 
 @pytest.mark.system("openmetadata-ingestion")
-def test_every_stand_in_of_these_tests_checks_by_the_models():
+def test_standins_check_bodies_by_default():
     with running_standin() as (standin, client):
         put(client, "/tables", name="t", databaseSchema="svc.d.s")
-        assert [(one.reason, one.body["name"]) for one in standin.invalid_bodies] == [
+        assert [(invalid.reason, invalid.body["name"]) for invalid in standin.invalid_bodies] == [
             ("columns: Field required", "t")
         ]

@@ -1,4 +1,4 @@
-"""Types and custom properties, where no recorded exchange says it."""
+"""Behaviour of types and custom properties that is not recorded."""
 
 import pytest
 
@@ -7,13 +7,13 @@ from tests.standins.client import patch, put, table
 SCORE = {"name": "score", "description": "of quality"}
 
 
-def type_of(client, name, fields=""):
+def read_type(client, name, fields=""):
     return client.get(f"/metadata/types/name/{name}", params={"fields": fields} if fields else {})
 
 
-def defined(client, of="table", name="score", kind="integer", **more):
-    entity, field = type_of(client, of).json()["id"], type_of(client, kind).json()["id"]
-    body = {**SCORE, "name": name, "propertyType": {"id": field, "type": "type"}, **more}
+def define_property(client, entity_type="table", name="score", kind="integer", **attributes):
+    entity, field = read_type(client, entity_type).json()["id"], read_type(client, kind).json()["id"]
+    body = {**SCORE, "name": name, "propertyType": {"id": field, "type": "type"}, **attributes}
     return client.put(f"/metadata/types/{entity}", json=body)
 
 
@@ -21,25 +21,25 @@ def defined(client, of="table", name="score", kind="integer", **more):
     "name", ["table", "container", "topic", "pipeline", "string", "integer", "number", "enum", "markdown"]
 )
 def test_types_are_read_by_name(standin, name):
-    assert type_of(standin[1], name).json()["name"] == name
+    assert read_type(standin[1], name).json()["name"] == name
 
 
-def test_custom_properties_are_shown_when_they_are_asked_for(standin):
-    assert defined(standin[1]).headers["X-OpenMetadata-Change"] == "entityUpdated"
-    (one,) = type_of(standin[1], "table", "customProperties").json()["customProperties"]
-    assert (one["name"], one["propertyType"]["name"]) == ("score", "integer")
-    assert "customProperties" not in type_of(standin[1], "table").json()
-    assert type_of(standin[1], "topic", "customProperties").json()["customProperties"] == []
+def test_custom_properties_are_shown_on_request(standin):
+    assert define_property(standin[1]).headers["X-OpenMetadata-Change"] == "entityUpdated"
+    (definition,) = read_type(standin[1], "table", "customProperties").json()["customProperties"]
+    assert (definition["name"], definition["propertyType"]["name"]) == ("score", "integer")
+    assert "customProperties" not in read_type(standin[1], "table").json()
+    assert read_type(standin[1], "topic", "customProperties").json()["customProperties"] == []
 
 
 VALUES = {"values": ["low", "high"], "multiSelect": False}
 
 
 @pytest.mark.parametrize(
-    ("said", "status"),
+    ("arguments", "status"),
     [
         ({}, 200),
-        ({"of": "string"}, 400),
+        ({"entity_type": "string"}, 400),
         ({"name": "a/b"}, 400),
         ({"propertyType": {"id": "00000000-0000-0000-0000-000000000000", "type": "type"}}, 404),
         ({"propertyType": {"type": "type"}}, 400),
@@ -49,8 +49,8 @@ VALUES = {"values": ["low", "high"], "multiSelect": False}
         ({"unknown": 1}, 400),
     ],
 )
-def test_what_is_taken_as_a_definition(standin, said, status):
-    assert defined(standin[1], **said).status_code == status
+def test_property_definitions(standin, arguments, status):
+    assert define_property(standin[1], **arguments).status_code == status
 
 
 @pytest.mark.parametrize(
@@ -62,9 +62,11 @@ def test_what_is_taken_as_a_definition(standin, said, status):
         ("enum", ["low"], 200), ("enum", "low", 400), ("enum", ["nope"], 400), ("enum", ["low", "high"], 400),
     ],
 )  # fmt: skip
-def test_values_are_of_the_type_of_their_property(standin, kind, value, status):
+def test_property_values_must_have_type_of_property(standin, kind, value, status):
     client = standin[1]
-    defined(client, kind=kind, **({"customPropertyConfig": {"config": VALUES}} if kind == "enum" else {}))
-    made = put(client, "/tables", **table("t"))
-    answer = patch(client, f"/tables/{made['id']}", {"op": "add", "path": "/extension", "value": {"score": value}})
-    assert answer.status_code == status, answer.text
+    define_property(client, kind=kind, **({"customPropertyConfig": {"config": VALUES}} if kind == "enum" else {}))
+    created = put(client, "/tables", **table("t"))
+    response = patch(
+        client, f"/tables/{created['id']}", {"op": "add", "path": "/extension", "value": {"score": value}}
+    )
+    assert response.status_code == status, response.text

@@ -23,8 +23,8 @@ def check(columns: list[Column]) -> None:
     fill_lists(columns)
     _check_duplicates(columns)
     for column in columns:
-        shown = column.get("dataTypeDisplay")
-        column["dataTypeDisplay"] = (shown or column["dataType"]).lower()
+        display = column.get("dataTypeDisplay")
+        column["dataTypeDisplay"] = (display or column["dataType"]).lower()
     _check_types(columns)
 
 

@@ -23,7 +23,7 @@ def derived_fields(store: Store, base: str, entity: Entity, fields: set[str]) ->
     out: Data = {}
     for name, find in _FINDERS.get(entity.kind.name, {}).items():
         if name in fields:
-            out[name] = [other.reference(base) for other in find(store, entity)]
+            out[name] = [related.reference(base) for related in find(store, entity)]
     if entity.kind is USER and "roles" in fields:
         out["inheritedRoles"] = [role.reference(base) for role in _inherited_roles(entity)]
     if entity.kind is TEAM and "users" in fields:

@@ -67,7 +67,7 @@ def _replace(
 ) -> Outcome:
     old = entity.data
     new = _merge(old, prepared, principal.bot and not override)
-    shown = _merge_labels(old, new, prepared, principal)
+    response_labels = _merge_labels(old, new, prepared, principal)
     change = Change()
     if old["deleted"]:
         change.update("deleted", True, False)
@@ -79,7 +79,7 @@ def _replace(
         restore_labels(store, entity)
         _restore_children(store, entity, principal)
     if prepared.labels:
-        outcome.data = {**outcome.data, "tags": shown}
+        outcome.data = {**outcome.data, "tags": response_labels}
     if "serviceType" in prepared.data:
         outcome.data = {**outcome.data, "serviceType": prepared.data["serviceType"]}
     return outcome
@@ -133,8 +133,8 @@ def _merge_labels(old: Data, new: Data, prepared: PreparedEntity, principal: Pri
     merged = old_labels | added
     if merged:
         new["tags"] = [merged[fqn] for fqn in sorted(merged)]
-    shown = old_labels | sent | added
-    return [shown[fqn] for fqn in sorted(shown)]
+    response_labels = old_labels | sent | added
+    return [response_labels[fqn] for fqn in sorted(response_labels)]
 
 
 def delete(store: Store, entity: Entity, principal: Principal, hard: bool, recursive: bool) -> Outcome:
@@ -147,9 +147,9 @@ def delete(store: Store, entity: Entity, principal: Principal, hard: bool, recur
     if hard:
         for child in list(entity.children.values()):
             delete(store, child, principal, hard=True, recursive=True)
-        shown = entity.data
+        last_data = entity.data
         store.remove(entity)
-        return Outcome(entity, "entityDeleted", shown)
+        return Outcome(entity, "entityDeleted", last_data)
     change = Change()
     if not entity.deleted:
         change.update("deleted", False, True)

@@ -8,7 +8,7 @@ def lost_race() -> Fault:
     return error(409, "Entity already exists", applied=True)
 
 
-def failing_rows(*names: str, message: str = "The row is refused by a test") -> Fault:
+def failing_rows(*names: str, message: str = "The row is rejected by a test") -> Fault:
     """Reject some rows of a bulk request."""
     return Fault(rows=dict.fromkeys(names, message))
 

@@ -30,17 +30,17 @@ class InvalidBody(NamedTuple):
 
 
 def find_invalid_bodies(
-    check: Check, method: str, template: str, call: Call, answer: ApiResponse
+    check: Check, method: str, template: str, call: Call, response: ApiResponse
 ) -> Iterator[InvalidBody]:
     """Check the accepted bodies of a request."""
-    if method not in ("PUT", "POST") or answer.status >= 300:
+    if method not in ("PUT", "POST") or response.status >= 300:
         return
     path = template.removeprefix(_PREFIX)
     bulk = path.endswith("/bulk")
     collection = _COLLECTIONS.get(path.removesuffix("/bulk"))
     if collection is None:
         return
-    failed = [row.get("request") for row in answer.body.get("failedRequest", ())] if bulk and answer.body else []
+    failed = [row.get("request") for row in response.body.get("failedRequest", ())] if bulk and response.body else []
     names = {request["name"] for request in failed if request}
     for body in call.json() if bulk else [call.json()]:
         if body is not None and body.get("name") not in names and (reason := check(collection, body)):

@@ -13,7 +13,7 @@ from tests.standins.openmetadata.state import Data, Entity, Store
 
 _COLUMNS = Shape(
     {"fromColumns": list_of(text), "toColumn": text, "function": text},
-    extra="kept",
+    extra="allow",
 )
 DETAILS = Shape(
     {
@@ -26,7 +26,7 @@ DETAILS = Shape(
         **dict.fromkeys(("createdBy", "updatedBy"), text),
         "tempLineageTables": anything,
     },
-    extra="kept",
+    extra="allow",
 )
 _EDGE = Shape(
     {"fromEntity": REFERENCE, "toEntity": REFERENCE, "description": text, "lineageDetails": DETAILS},

@@ -105,8 +105,8 @@ def _step(node: Any, part: str) -> Any:
     if isinstance(node, list):
         return node[_index(node, part, len(node) - 1)]
     if not isinstance(node, dict) or part not in node:
-        shown = json.dumps(node, separators=(",", ":"), ensure_ascii=False)
-        raise ApiError(400, f"The JSON Object '{shown}' contains no mapping for the name '{part}'")
+        node_json = json.dumps(node, separators=(",", ":"), ensure_ascii=False)
+        raise ApiError(400, f"The JSON Object '{node_json}' contains no mapping for the name '{part}'")
     return node[part]
 
 

@@ -15,7 +15,7 @@ _COUNTS = dict.fromkeys(("rowCount", "sizeBytes"), integer)
 _USAGE = Shape(
     {"datasetFQN": text, "columns": list_of(text), **_COUNTS, "filter": text, "version": text},
     required="datasetFQN",
-    extra="kept",
+    extra="allow",
 )
 _GENERATION = Shape(
     {
@@ -27,7 +27,7 @@ _GENERATION = Shape(
         "version": text,
     },
     required="datasetFQN",
-    extra="kept",
+    extra="allow",
 )
 _DATASETS = {"inputs": list_of(_USAGE), "outputs": list_of(_GENERATION)}
 _TASK = Shape(

@@ -152,10 +152,10 @@ def list_of(item: Reader) -> Reader:
 class Shape:
     """An object with known properties; null counts as absent."""
 
-    def __init__(self, fields: dict[str, Reader], required: str = "", extra: str = "rejected") -> None:
+    def __init__(self, fields: dict[str, Reader], required: str = "", extra: str = "forbid") -> None:
         self.fields = fields
         self.required = required.split()
-        self.open = extra == "kept"
+        self.open = extra == "allow"
 
     def __call__(self, raw: Any, faults: list[str], key: str = "") -> dict[str, Any]:
         if type(raw) is not dict:

@@ -41,7 +41,7 @@ VERSION = View(
 
 
 def render(base: str, entity: Entity, view: View, data: Data | None = None, all_own: bool = True) -> Data:
-    """Show an entity, or `data` in its place."""
+    """Render an entity, or `data` instead of its current data."""
     data = entity.data if data is None else data
     out: Data = {"id": entity.id}
     for name in _HEAD:
