@@ -1,4 +1,4 @@
-"""SQL upserts and the in-memory reducer merge every table alike."""
+"""SQL upserts and the in-memory reducer merge rows of every table identically."""
 
 from typing import Any, get_args
 

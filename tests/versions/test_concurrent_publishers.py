@@ -109,7 +109,7 @@ def first_request(version_store: VersionStore) -> PublicationRequest:
     return PublicationRequest(version_store.id("orders"), parse_selector("orders1"), "orders0")
 
 
-def test_two_entries_never_follow_the_same_one(connect: OpenDatabase) -> None:
+def test_history_cannot_be_forked(connect: OpenDatabase) -> None:
     """Not even a writer without the lock can fork the history."""
     db = connect()
     columns = "began, dataset_id, version_id, version_tag, {} AS follows, how, moved_by, moved_at, reason"

@@ -1,4 +1,4 @@
-"""A run that names the idempotency key of its version stands for the versions of all runs that it started."""
+"""The version of a run with an idempotency key replaces the versions of all runs that it started."""
 
 from itertools import permutations
 

@@ -18,7 +18,7 @@ NUMBERS = st.integers(1, 4)
 
 
 class Interleaving(RuleBasedStateMachine):
-    """Publishes version n of both datasets together, each time expecting a version that was seen at some time."""
+    """Publishes version n of both datasets together, expecting a version observed earlier."""
 
     seen: Bundle[int | None] = Bundle("seen")
 
@@ -30,7 +30,7 @@ class Interleaving(RuleBasedStateMachine):
             self.version_store.write(*(version(name, f"{name}{n}", 10 * offset + n) for n in range(1, 5)))
         self.expected_layers: list[int] = []
         self.expected_history: list[int] = []
-        return None  # noqa: PLR1711, RET501 - seen first: nothing is published
+        return None  # noqa: PLR1711, RET501 - initial observation: nothing is published
 
     def teardown(self) -> None:
         if hasattr(self, "store"):
@@ -44,16 +44,18 @@ class Interleaving(RuleBasedStateMachine):
     def observe(self) -> int | None:
         return self.current
 
-    @rule(number=NUMBERS, believed=seen)
-    def publish(self, number: int, believed: int | None) -> None:
-        expected: dict[str, Any] = {name: f"{name}{believed}" if believed else None for name in DATASETS}
+    @rule(number=NUMBERS, expected_number=seen)
+    def publish(self, number: int, expected_number: int | None) -> None:
+        expected: dict[str, Any] = {
+            name: f"{name}{expected_number}" if expected_number else None for name in DATASETS
+        }
         try:
             self.version_store.publish(expected=expected, **{name: f"{name}{number}" for name in DATASETS})
         except StateConflict:
-            assert believed != self.current
+            assert expected_number != self.current
             assert number != self.current
             return
-        assert self.current in {believed, number}
+        assert self.current in {expected_number, number}
         if number != self.current:
             self.expected_layers.append(number)
             self.expected_history.append(number)

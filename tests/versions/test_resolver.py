@@ -75,7 +75,7 @@ def test_latest_version_is_of_a_complete_run(version_store: VersionStore) -> Non
     assert version_store.tag("orders", "latest") == "o2"
 
 
-def test_attempts_at_one_version_count_as_one(version_store: VersionStore) -> None:
+def test_attempts_count_as_one_version(version_store: VersionStore) -> None:
     """A completion may be repeated, and by any attempt: there is one version, that of the first attempt."""
     attempts = [version("sums", None, number, key="2026-01-31", second=number) for number in (21, 22, 22, 23)]
     version_store.write(*attempts, *attempts[::-1])
@@ -150,7 +150,7 @@ def test_chosen_invalid_version_is_rejected_but_latest_skips_it(version_store: V
         version_store.revoke("items", "i3")
 
 
-def test_invalidation_is_revoked_whichever_attempt_has_it(version_store: VersionStore) -> None:
+def test_invalidation_is_revoked_from_any_attempt(version_store: VersionStore) -> None:
     version_store.write(version("sums", None, 22, key="k", second=22))
     version_store.invalidate("sums", "k")
     version_store.write(version("sums", None, 21, key="k", second=21))

@@ -115,7 +115,7 @@ def test_repeated_value_can_win_again(kind: str, changes: list[Json]) -> None:
 
 
 @KINDS
-def test_real_spark_events_are_indexed_alike_in_any_order(kind: str) -> None:
+def test_index_of_spark_events_does_not_depend_on_order(kind: str) -> None:
     sent = [payload for name in CAPTURED for payload in captured(name)]
     expected = index_incrementally(None, sent, len(sent))
     Random(1).shuffle(sent)
@@ -199,7 +199,7 @@ def test_export_excludes_search_index(store: Store) -> None:
 
 
 @pytest.mark.system("postgres")
-def test_concurrent_indexers_produce_the_index_of_one(postgres_store: Store) -> None:
+def test_concurrent_indexers_build_the_same_index_as_one_indexer(postgres_store: Store) -> None:
     assert isinstance(postgres_store.db, PostgresDatabase)
     url = postgres_store.db._url
 
