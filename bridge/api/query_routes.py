@@ -112,7 +112,7 @@ def parse_query(path: str, query_type: type[Query[Any]], request: Request) -> Qu
         query: Query[Any] = msgspec.convert(values, query_type, strict=False)
     except msgspec.ValidationError as error:
         reason, _, location = str(error).partition(" - at `$.")
-        raise InvalidParameter(reason, location.rstrip("`") or _missing_parameter(reason)) from error
+        raise InvalidParameter(reason, location.rstrip("`") or reason.partition("field `")[2].rstrip("`")) from error
     return query
 
 
@@ -121,7 +121,3 @@ def parameters_of_other_route(path: str, query_type: type[Query[Any]]) -> frozen
     if query_type.subject is None:
         return frozenset()
     return frozenset({"namespace", "name"} if "{id}" in path else {"id"})
-
-
-def _missing_parameter(reason: str) -> str:
-    return reason.partition("field `")[2].rstrip("`")

@@ -19,6 +19,33 @@ process = typer.Typer(name="process", help="Define, run and inspect processes (Y
 
 
 @process.command()
+def init(
+    name: Annotated[str, typer.Argument(help="Process name, e.g. sales.daily")],
+    file: Annotated[Path | None, typer.Option(help="File to create (default: ./NAME.yaml)")] = None,
+) -> None:
+    """Create a process file from a template."""
+    from bridge.process.definition import ProcessDefinition
+    from bridge.process.template import render_template
+    from bridge.settings.yaml_model import read_model
+    from connectors.errors import ConfigError
+
+    path = file or Path(f"{name}.yaml")
+    try:
+        with path.open("x", encoding="utf-8") as stream:
+            stream.write(render_template(name, str(path)))
+    except FileExistsError as error:
+        raise ConfigError(f"{path} already exists; choose another path with --file") from error
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be written: {error.strerror}") from error
+    try:
+        read_model(path, ProcessDefinition)
+    except ConfigError:
+        path.unlink()
+        raise
+    typer.echo(f"{path}: edit inputs, steps and outputs, then run `lineage-bridge process validate {path}`")
+
+
+@process.command()
 def validate(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Process files")],
     output: OutputOption = OutputFormat.text,

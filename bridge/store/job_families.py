@@ -1,4 +1,4 @@
-"""Maps jobs to the logical jobs they are shown as."""
+"""Maps jobs to the logical jobs they are shown as, and back."""
 
 from collections.abc import Iterable
 
@@ -8,6 +8,9 @@ from mappers.logical_job import FoldingRule, is_action
 _JOB_TYPES = "SELECT job_id, integration, job_type FROM ol_job WHERE org_id = ?1 AND job_id {ids}"
 _PARENTS = """
 SELECT target_id, source_id FROM lineage_edge WHERE org_id = ?1 AND target_id {ids} AND edge_role = 'PARENT'
+"""
+_CHILDREN = """
+SELECT source_id, target_id FROM lineage_edge WHERE org_id = ?1 AND source_id {ids} AND edge_role = 'PARENT'
 """
 
 
@@ -20,6 +23,19 @@ def logical_jobs(db: Database, org: str, rule: FoldingRule, jobs: Iterable[bytes
     for action, parents in applications.items():
         logical[action] = set().union(*(starters.get(parent, {parent}) for parent in parents))
     return logical
+
+
+def family_members(db: Database, org: str, rule: FoldingRule, jobs: Iterable[bytes]) -> dict[bytes, set[bytes]]:
+    """Jobs that are shown as each of these jobs: the job itself, and actions one or two levels below."""
+    logical = set(jobs)
+    links = set(db.fetch_for_ids(_CHILDREN, sorted(logical), org))
+    children = {child for _, child in links}
+    all_jobs = logical | children | {child for _, child in db.fetch_for_ids(_CHILDREN, sorted(children), org)}
+    members: dict[bytes, set[bytes]] = {job: set() for job in logical}
+    for member, shown_as in logical_jobs(db, org, rule, all_jobs).items():
+        for job in shown_as & logical:
+            members[job].add(member)
+    return members
 
 
 def _parents(db: Database, org: str, jobs: Iterable[bytes]) -> dict[bytes, set[bytes]]:

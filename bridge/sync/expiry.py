@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterable
 
 from bridge.store.database import Database
+from bridge.store.job_families import family_members
 from bridge.store.lineage.evidence import NO_TIME_LIMIT
 from bridge.store.lineage.retirement import RetirementPolicy
-from bridge.sync.canonical.lineage import family_members
 from mappers.logical_job import FoldingRule
 
 _RUNS_BETWEEN = """

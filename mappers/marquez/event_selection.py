@@ -32,12 +32,8 @@ def select_events(events: Sequence[Mapping[str, Any]]) -> list[int]:
     selected = {0, *first.values(), *last.values()} if events else set()
     if not selected:
         return []
-    final = max(selected, key=lambda index: (_rank(events[index]), index))
+    final = max(selected, key=lambda index: (_RANK.get(str(events[index].get("eventType") or "").upper(), 0), index))
     return [*sorted(selected - {final}), final]
-
-
-def _rank(event: Mapping[str, Any]) -> int:
-    return _RANK.get(str(event.get("eventType") or "").upper(), 0)
 
 
 def _facts(event: Mapping[str, Any]) -> Iterator[object]:
@@ -67,8 +63,4 @@ def _dataset_facts(side: str, job: object, dataset: Mapping[str, Any]) -> Iterat
 def _facet_facts(owner: object, name: str, facet: Any) -> Iterator[object]:
     yield owner, name
     if name in _CUMULATIVE_FACETS:
-        yield owner, name, _content(facet)
-
-
-def _content(facet: Any) -> bytes:
-    return digest(canonical_json(facet))
+        yield owner, name, digest(canonical_json(facet))

@@ -46,7 +46,11 @@ def map_dataset(builder: RowBuilder, dataset: ParsedDataset, context: DatasetCon
     name = canonical_dataset_name(builder.org, dataset.namespace, dataset.name)
     role = context.role
     builder.add_namespace(name)
-    lifecycle = _lifecycle(builder, dataset) if role in (DatasetRole.OUTPUT, DatasetRole.DATASET_EVENT) else None
+    lifecycle = (
+        facet_value(dataset.facets.get("lifecycleStateChange"), f.LifecycleStateChangeFacet, builder.notes)
+        if role in (DatasetRole.OUTPUT, DatasetRole.DATASET_EVENT)
+        else None
+    )
     change = lifecycle.lifecycleStateChange.upper() if lifecycle else None
     builder.rows.append(_dataset_row(builder, name, dataset, role.rank, change))
     if lifecycle and change == "RENAME":
@@ -74,10 +78,6 @@ def map_dataset(builder: RowBuilder, dataset: ParsedDataset, context: DatasetCon
 def _parsed_facets(facets: dict[str, ParsedFacet], names: tuple[str, ...]) -> frozenset[str]:
     """Names of the facets that could be parsed and need not be stored raw."""
     return frozenset(name for name in names if name in facets and isinstance(facets[name].value, Struct))
-
-
-def _lifecycle(builder: RowBuilder, dataset: ParsedDataset) -> f.LifecycleStateChangeFacet | None:
-    return facet_value(dataset.facets.get("lifecycleStateChange"), f.LifecycleStateChangeFacet, builder.notes)
 
 
 def _dataset_row(

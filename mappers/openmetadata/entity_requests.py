@@ -89,7 +89,7 @@ def dataset_requests(location: EntityLocation, dataset: DatasetContent) -> Datas
     body = {
         **name_keys(location.name),
         **description_keys(dataset.description),
-        **_body(location, dataset, columns, parents[-1].fqn),
+        **_BODY_BUILDERS[location.kind](location, dataset, columns, parents[-1].fqn),
     }
     return DatasetRequests(parents, EntityRequest(_COLLECTIONS[location.kind], location.fqn, body), columns)
 
@@ -181,10 +181,6 @@ _COLLECTIONS: Mapping[str, str] = {
     "apiEndpoint": "apiEndpoints",
     "mlmodel": "mlmodels",
 }
-
-
-def _body(location: EntityLocation, dataset: DatasetContent, columns: NestedColumns, parent: str) -> JsonObject:
-    return _BODY_BUILDERS[location.kind](location, dataset, columns, parent)
 
 
 def name_keys(name: EntityName) -> JsonObject:

@@ -59,7 +59,7 @@ def expand_star(
     node: exp.Expression, scope: Scope, queries: SubqueryReader
 ) -> tuple[list[RelationColumn], frozenset[str] | None]:
     """Columns of `*` or `t.*`, and the views with unknown columns (None if all columns are known)."""
-    qualifier = _qualifier(node)
+    qualifier = [part.name for part in node.parts[:-1]] if isinstance(node, exp.Column) else []
     if not qualifier:
         return scope.row, scope.incomplete_views()
     relation = scope.find_relation(qualifier)
@@ -69,10 +69,6 @@ def expand_star(
     if isinstance(structure, str):
         queries.add_problem(node, f"there is no view {'.'.join(qualifier)} to expand * from")
     return [], frozenset()
-
-
-def _qualifier(node: exp.Expression) -> list[str]:
-    return [part.name for part in node.parts[:-1]] if isinstance(node, exp.Column) else []
 
 
 def _column_sources(node: exp.Expression, scope: Scope, queries: SubqueryReader) -> ColumnSources:

@@ -138,7 +138,10 @@ def test_scan_reports_files_without_statements(workspace: Workspace, text: str, 
     workspace.run("autosys", "scan", workspace.file("a.jil", ESTATE), "--instance", "PRD")
     refused = CliRunner(env=workspace._environment).invoke(app, ["autosys", "scan", file, "--instance", "PRD"])
     assert isinstance(refused.exception, StateConflict)
-    assert ("CAUAJM_E_18400" in refused.stderr, "contains no JIL statement" in refused.stderr) == ("CAUAJM" in text, True)
+    assert ("CAUAJM_E_18400" in refused.stderr, "contains no JIL statement" in refused.stderr) == (
+        "CAUAJM" in text,
+        True,
+    )
 
 
 def test_dry_run_of_scan_changes_nothing(workspace: Workspace) -> None:

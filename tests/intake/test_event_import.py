@@ -249,7 +249,10 @@ def test_read_error_is_reported_after_importing_previous_lines(store: Store) -> 
     report = EventImporter(store.reader, store.writer, store.db, store.org).run(
         UnreadableFile(b"".join(lines)), errors.append
     )
-    assert (report, errors) == (EventImportReport(events=1, damaged=1), ["cannot continue reading: Input/output error"])
+    assert (report, errors) == (
+        EventImportReport(events=1, damaged=1),
+        ["cannot continue reading: Input/output error"],
+    )
 
 
 def test_more_lines_than_one_commit(store: Store) -> None:

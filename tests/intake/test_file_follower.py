@@ -76,7 +76,9 @@ def test_persistent_partial_line_is_reported_once(follower: FollowerHarness, pat
     follower.poll_until_idle()
     follower.now += TEN_MINUTES
     follower.poll_until_idle()
-    assert follower.rejected() == [f"the last line is incomplete; it is read once it ends with a line break (byte {len(line(1))})"]
+    assert follower.rejected() == [
+        f"the last line is incomplete; it is read once it ends with a line break (byte {len(line(1))})"
+    ]
     assert follower.store.value("SELECT receipts FROM rejected_event") == 1
     append(path, line(2)[-20:])
     follower.poll_until_idle()

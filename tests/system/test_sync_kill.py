@@ -85,7 +85,9 @@ def test_a_service_killed_at_any_moment_of_a_sync_leaves_nothing_wrong(tmp_path:
         assert (code, json.loads(said)["converged"]) == (0, True), said
         with closing(SqliteDatabase.for_writing(store)) as db:
             there = model.actual_state(standin)
-            assert there == model.expected_state(Store(db=db), register_on_completion=True, existing_tables=there.tables)
+            assert there == model.expected_state(
+                Store(db=db), register_on_completion=True, existing_tables=there.tables
+            )
         assert there.edges
         code, said = run(store, "sync", "--once", "--output", "json", **settings)
         assert (code, json.loads(said)["calls"]) == (0, {})

@@ -1,10 +1,10 @@
 """Reads current edges into datasets and consuming jobs, with columns and SQL."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from typing import NamedTuple, get_args
 
 from bridge.store.database import Database
-from bridge.store.job_families import logical_jobs
+from bridge.store.job_families import family_members
 from bridge.store.lineage.evidence import (
     IS_CURRENT_SQL,
     NO_TIME_LIMIT,
@@ -25,9 +25,6 @@ FROM ol_dataset t
 JOIN column_lineage c ON c.org_id = t.org_id AND c.target_id = t.dataset_id AND c.is_active
 JOIN ol_dataset s ON s.org_id = c.org_id AND s.dataset_id = c.source_id
 WHERE t.org_id = ?1 AND t.class_id {ids}
-"""
-_CHILDREN = """
-SELECT source_id, target_id FROM lineage_edge WHERE org_id = ?1 AND source_id {ids} AND edge_role = 'PARENT'
 """
 _READ_DATASETS = f"""
 SELECT d.class_id, e.target_id, max(CASE WHEN e.evidence = 'declared' THEN {NO_TIME_LIMIT} ELSE e.last_seen END)
@@ -148,16 +145,3 @@ def read_consumption(
         ]
         for job, read in reads_by_job.items()
     }
-
-
-def family_members(db: Database, org: str, rule: FoldingRule, jobs: Iterable[bytes]) -> dict[bytes, set[bytes]]:
-    """Jobs that are shown as each of these jobs: the job itself, and actions one or two levels below."""
-    logical = set(jobs)
-    links = set(db.fetch_for_ids(_CHILDREN, sorted(logical), org))
-    children = {child for _, child in links}
-    all_jobs = logical | children | {child for _, child in db.fetch_for_ids(_CHILDREN, sorted(children), org)}
-    members: dict[bytes, set[bytes]] = {job: set() for job in logical}
-    for member, shown_as in logical_jobs(db, org, rule, all_jobs).items():
-        for job in shown_as & logical:
-            members[job].add(member)
-    return members

@@ -6,10 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 from bridge.store.database import Database
 from bridge.store.identity_groups import group_ids, member_ids
-from bridge.store.job_families import logical_jobs
+from bridge.store.job_families import family_members, logical_jobs
 from bridge.store.lineage.evidence import EdgeEvidenceReader
 from bridge.store.lineage.graph import LineageGraph
-from bridge.sync.canonical.lineage import family_members
 from bridge.sync.canonical.quality import checks_of_datasets, results_of_checks
 from bridge.sync.edge_store import EdgeStore
 from bridge.sync.item_store import SyncItemStore

@@ -176,7 +176,7 @@ def _lineage(flows: Iterable[DataFlow]) -> JsonObject:
     sources_by_output: dict[tuple[str, str], dict[tuple[str, str], JsonObject]] = {}
     for flow in flows:
         sources = {
-            _dataset_key(candidate): {"type": "DATASET", **_dataset_reference(candidate)}
+            _dataset_key(candidate): {"type": "DATASET", "namespace": candidate.namespace, "name": candidate.name}
             for candidate in flow
             if candidate.side == "input"
         }
@@ -193,7 +193,3 @@ def _lineage(flows: Iterable[DataFlow]) -> JsonObject:
 
 def _dataset_key(candidate: DatasetCandidate) -> tuple[str, str]:
     return candidate.namespace, candidate.name
-
-
-def _dataset_reference(candidate: DatasetCandidate) -> JsonObject:
-    return {"namespace": candidate.namespace, "name": candidate.name}

@@ -1,7 +1,5 @@
 """Schedules and SLAs of job definitions."""
 
-from typing import Any
-
 from mappers.canonical_json import JsonObject
 from mappers.legacy.jil.job_catalog import JobDefinition
 from mappers.legacy.jil.normalization import split_list
@@ -18,7 +16,9 @@ _LIST_ATTRIBUTES = frozenset({"days_of_week", "start_times", "start_mins", "must
 def job_schedule(job: JobDefinition) -> JsonObject | None:
     """Schedule of a job, marked as inactive if `date_conditions` is off; None if it has none."""
     schedule: JsonObject = {
-        name: _schedule_value(name, value) for name in SCHEDULE_ATTRIBUTES if (value := job.get(name))
+        name: (split_list(value) if name in _LIST_ATTRIBUTES else value)
+        for name in SCHEDULE_ATTRIBUTES
+        if (value := job.get(name))
     }
     if not schedule:
         return None
@@ -48,7 +48,3 @@ def success_rule(job: JobDefinition) -> JsonObject | None:
     """Exit codes that mean success; None if that is only 0."""
     rule = {name: value for name in ("max_exit_success", "success_codes", "fail_codes") if (value := job.get(name))}
     return rule if rule and rule != {"max_exit_success": "0"} else None
-
-
-def _schedule_value(name: str, value: str) -> Any:
-    return split_list(value) if name in _LIST_ATTRIBUTES else value
