@@ -116,7 +116,7 @@ def _create_table(dialect: WarehouseDialect, sa_dialect: Dialect, table: sa.Tabl
 
 def _compiled(element: Any, sa_dialect: Dialect) -> str:
     options = {"literal_binds": True} if isinstance(element, sa.Select) else {}
-    text = str(element.compile(sa_dialect=sa_dialect, compile_kwargs=options))
+    text = str(element.compile(dialect=sa_dialect, compile_kwargs=options))
     return "\n".join(line.rstrip() for line in text.strip().splitlines())
 
 
