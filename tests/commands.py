@@ -70,6 +70,8 @@ def iter_commands(group: typer.Typer = app, path: tuple[str, ...] = ()) -> Itera
     own = group.registered_callback.callback if group.registered_callback else None
     yield Command(path, str(group.info.help), _parameters(own) if own else [], is_group=own is None)
     for command in group.registered_commands:
+        if command.hidden:
+            continue
         callback = command.callback
         assert callback is not None
         name = command.name or callback.__name__

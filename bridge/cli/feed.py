@@ -17,8 +17,9 @@ TechnologyOption = Annotated[Technology, typer.Option(help="Technology of the ru
 Zone = Annotated[str, typer.Option("--timezone", help="Time zone of times without one, e.g. Europe/London")]
 
 
+@feed.command("take", hidden=True)  # former name
 @feed.command()
-def take(
+def load(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="CSV files with a header, or JSON files")],
     technology: TechnologyOption = Technology.runmgr,
     timezone: Zone = "UTC",

@@ -195,7 +195,7 @@ def test_retry_keeps_options_of_rejected_row(workspace: Workspace) -> None:
     file = workspace.folder / "a.csv"
     file.write_text("procedure,id,status,start_time,end_time,inputs\nS.P,1,OK,2026-07-01T06:00:00,,DB2=S.T\n")
     result = workspace.run(
-        "feed", "take", str(file), "--technology", "DB2_SP", "--timezone", "Europe/London", "--historical"
+        "feed", "load", str(file), "--technology", "DB2_SP", "--timezone", "Europe/London", "--historical"
     )
     assert (result.exit_code, "1 rejected" in result.stderr) == (1, True)
     assert "row:DB2_SP@Europe/London?historical=true" in workspace.run("rejected", "list").stdout
@@ -271,7 +271,7 @@ def test_file_import_is_idempotent(workspace: Workspace, name: str, text: str) -
     (workspace.folder / name).write_text(text, encoding="utf-8")
     for _ in range(2):
         assert (
-            workspace.run("feed", "take", str(workspace.folder / name)).stdout == "imported 1 runs from 1 file(s)\n"
+            workspace.run("feed", "load", str(workspace.folder / name)).stdout == "imported 1 runs from 1 file(s)\n"
         )
     assert workspace.runs() == [("RunMgmt/Recalc", "SUCCESS")]
 
@@ -320,7 +320,7 @@ INVALID_FILES = [
 def test_malformed_file_is_rejected_entirely(workspace: Workspace, text: str, message: str) -> None:
     (workspace.folder / "a.txt").write_text(text)
     with pytest.raises(ConfigError, match=rf"a\.txt: {message}"):
-        workspace.run("feed", "take", str(workspace.folder / "a.txt"))
+        workspace.run("feed", "load", str(workspace.folder / "a.txt"))
 
 
 def test_missing_sqlite_database_is_not_created(workspace: Workspace) -> None:
