@@ -45,7 +45,7 @@ class Case(SyncHarness):
         self.standin.faults.next(reset(applied=True), method=self.method)
 
     def stop_responding(self) -> None:
-        """Answer every request with 503."""
+        """Fail every request with 503."""
         self.standin.faults.plan = lambda *_: error(503, "away")
 
     def respond_again(self) -> None:
