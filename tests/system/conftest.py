@@ -1,4 +1,4 @@
-"""What every system test shows on top of its own: nothing that came in is unaccounted for."""
+"""Audits the stores of every system test: all received events are accounted for."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -15,8 +15,8 @@ from mappers.errors import LineageBridgeError
 
 
 @pytest.fixture(autouse=True)
-def _everything_is_accounted_for(tmp_path: Path) -> Iterator[None]:
-    """Read the books of every store that the test made, unless it made it unreadable."""
+def _audit_stores(tmp_path: Path) -> Iterator[None]:
+    """Audit every readable store that the test created."""
     yield
     for path in tmp_path.rglob("*.db"):
         if _is_store(path):

@@ -1,4 +1,4 @@
-"""Real processes for tests: the service and the commands, on a store of their own, whole or wrapped in strace."""
+"""Runs the service and commands as real processes, optionally under strace."""
 
 import http.client
 import os
@@ -28,32 +28,32 @@ _STRACE = ("strace", "-D", "-f", "-qq")
 _URL = re.compile(r'"url": ?"http://127\.0\.0\.1:(\d+)"')
 
 
-def environment(store: Path, **more: str) -> dict[str, str]:
-    """Give the environment of a process on this store; `more` is named like settings: STORE__MAX_SIZE_MB."""
-    settings = {"STORE__URL": f"sqlite:///{store}", "SERVER__PORT": "0", "LOG__FORMAT": "json", **more}
+def environment(store: Path, **settings: str) -> dict[str, str]:
+    """Environment of a process on this store; settings are named like STORE__MAX_SIZE_MB."""
+    settings = {"STORE__URL": f"sqlite:///{store}", "SERVER__PORT": "0", "LOG__FORMAT": "json", **settings}
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("LINEAGE_BRIDGE")}
     return inherited | {f"LINEAGE_BRIDGE__{name}": value for name, value in settings.items()}
 
 
-def injecting(fault: str) -> list[str]:
-    """Wrap a command so that a system call of it meets a fault, as in `fdatasync:error=EIO:when=3`.
+def inject_fault(fault: str) -> list[str]:
+    """Command prefix that injects a fault into a system call, e.g. `fdatasync:error=EIO:when=3`.
 
-    strace counts the calls of each thread by itself. The command stays the direct child, with its own exit code.
+    strace counts the calls per thread. The traced command stays the direct child and keeps its exit code.
     """
     return [*_STRACE, "-o", os.devnull, "-e", f"trace={fault.partition(':')[0]}", "-e", f"inject={fault}"]
 
 
-def tracing(calls: str, trace: Path) -> list[str]:
-    """Wrap a command so that its system calls are written to a file, each descriptor with its path."""
-    # Not for faults: with --seccomp-bpf, strace 6.1 only ever injects at the first call.
+def trace_syscalls(calls: str, trace: Path) -> list[str]:
+    """Command prefix that writes system calls to a file, with the path of each descriptor."""
+    # Not usable for faults: with --seccomp-bpf, strace 6.1 injects at the first call only.
     return [*_STRACE, "--seccomp-bpf", "-y", "-o", str(trace), "-e", f"trace={calls}"]
 
 
-def until(done: Callable[[], bool], what: str, seconds: float = START_SECONDS) -> None:
-    """Wait for a condition; fails with what was waited for."""
+def until(condition: Callable[[], bool], description: str, seconds: float = START_SECONDS) -> None:
+    """Wait for a condition; fail with its description after the timeout."""
     deadline = time.monotonic() + seconds
-    while not done():
-        assert time.monotonic() < deadline, f"waited {seconds} s for {what}"
+    while not condition():
+        assert time.monotonic() < deadline, f"waited {seconds} s for {description}"
         time.sleep(0.01)
 
 
@@ -65,7 +65,7 @@ class Service:
         store: Path,
         *,
         wrap: Sequence[str] = (),
-        before: Callable[[], None] | None = None,
+        preexec: Callable[[], None] | None = None,
         **settings: str,
     ) -> None:
         self.log = store.with_name(f"{store.name}-{time.monotonic_ns()}.log")
@@ -77,7 +77,7 @@ class Service:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                preexec_fn=before,  # noqa: PLW1509 - the limits of one child; no thread of ours runs meanwhile
+                preexec_fn=preexec,  # noqa: PLW1509 - affects this child only
             )
         try:
             until(lambda: self._port() is not None, "the service to listen")
@@ -91,9 +91,9 @@ class Service:
             raise
 
     def _port(self) -> int | None:
-        found = _URL.search(self.log.read_text())
-        assert found or self.process.poll() is None, self.log.read_text()
-        return int(found[1]) if found else None
+        match = _URL.search(self.log.read_text())
+        assert match or self.process.poll() is None, self.log.read_text()
+        return int(match[1]) if match else None
 
     def __enter__(self) -> Self:
         return self
@@ -102,19 +102,19 @@ class Service:
         self.kill()
 
     def kill(self) -> None:
-        """End it as a power cut would."""
+        """Kill the process with SIGKILL."""
         self.process.kill()
         self.process.wait(20)
 
     def exit_code(self) -> int:
-        """Wait for the end that it chose by itself."""
+        """Wait until the process exits by itself; return its exit code."""
         return self.process.wait(20)
 
     def connect(self) -> http.client.HTTPConnection:
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=40)
 
     def ready(self) -> int:
-        """Ask for readiness; 0 when nobody answers."""
+        """Status of /readyz, or 0 without a response."""
         with closing(self.connect()) as connection:
             try:
                 connection.request("GET", "/readyz")
@@ -123,17 +123,18 @@ class Service:
             except (OSError, http.client.HTTPException):
                 return 0
 
-    def answer(self, event: Json | bytes) -> tuple[int, dict[str, str]]:
-        """Send an event over a connection of its own; status 0 when there was no answer."""
+    def post(self, event: Json | bytes) -> tuple[int, dict[str, str]]:
+        """Send an event over a new connection; return status (0 without a response) and headers."""
         with closing(self.connect()) as connection:
-            return send(connection, as_bytes(event))
+            return post_event(connection, as_bytes(event))
 
     def send(self, event: Json | bytes) -> int:
-        return self.answer(event)[0]
+        """Send an event over a new connection; return the status (0 without a response)."""
+        return self.post(event)[0]
 
 
-def send(connection: http.client.HTTPConnection, payload: bytes) -> tuple[int, dict[str, str]]:
-    """Send an event; status 0 when the service went away without an answer."""
+def post_event(connection: http.client.HTTPConnection, payload: bytes) -> tuple[int, dict[str, str]]:
+    """Send an event; return status (0 if the service closed the connection) and headers."""
     try:
         connection.request("POST", "/api/v1/lineage", payload, {"Content-Type": "application/json"})
         with connection.getresponse() as response:
@@ -143,10 +144,10 @@ def send(connection: http.client.HTTPConnection, payload: bytes) -> tuple[int, d
     return response.status, {name.lower(): value for name, value in response.getheaders()}
 
 
-def start(store: Path, *words: str, wrap: Sequence[str] = (), **settings: str) -> "subprocess.Popen[str]":
-    """Start a command of ours."""
+def start(store: Path, *arguments: str, wrap: Sequence[str] = (), **settings: str) -> "subprocess.Popen[str]":
+    """Start a lineage-bridge command."""
     return subprocess.Popen(
-        [*wrap, sys.executable, "-m", "bridge", *words],
+        [*wrap, sys.executable, "-m", "bridge", *arguments],
         cwd=ROOT,
         env=environment(store, **settings),
         stdin=subprocess.DEVNULL,
@@ -157,21 +158,21 @@ def start(store: Path, *words: str, wrap: Sequence[str] = (), **settings: str) -
 
 
 def finish(process: "subprocess.Popen[str]", seconds: float = 60) -> tuple[int, str]:
-    """Wait for a command; gives its exit code and all it said."""
+    """Wait for a command; return its exit code and output."""
     try:
-        said, _ = process.communicate(timeout=seconds)
+        output, _ = process.communicate(timeout=seconds)
     finally:
         process.kill()
         process.wait(20)
-    return process.returncode, said
+    return process.returncode, output
 
 
-def run(store: Path, *words: str, wrap: Sequence[str] = (), **settings: str) -> tuple[int, str]:
-    return finish(start(store, *words, wrap=wrap, **settings))
+def run(store: Path, *arguments: str, wrap: Sequence[str] = (), **settings: str) -> tuple[int, str]:
+    return finish(start(store, *arguments, wrap=wrap, **settings))
 
 
 def new_store(folder: Path) -> Path:
-    """Make an empty store, so that the process under test has nothing to migrate."""
+    """Create an empty store, so that the process under test runs no migrations."""
     path = folder / "store.db"
     upgrade_sqlite(path)
     return path
@@ -182,33 +183,33 @@ def write_events(path: Path, events: Iterable[Json | bytes]) -> Path:
     return path
 
 
-def kept(store: Path) -> set[bytes]:
-    """Give the payload of every event in the store, after a look at its integrity."""
+def stored_payloads(store: Path) -> set[bytes]:
+    """Payloads of all events in the store, after an integrity check."""
     with closing(sqlite3.connect(store, timeout=30)) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         unpack = zstandard.ZstdDecompressor().decompress
         return {unpack(payload) for (payload,) in connection.execute("SELECT payload FROM run_event")}
 
 
-def exported(store: Path) -> bytes:
+def canonical_export(store: Path) -> bytes:
     with closing(SqliteDatabase.for_reading(store)) as connection:
         return b"".join(export_canonical(connection, "default"))
 
 
 def expected_export(payloads: Iterable[bytes]) -> bytes:
-    """Give the export of a store in memory that was fed with exactly these events."""
+    """Export of an in-memory store with exactly these events."""
     with Store() as store:
         return store.apply(*payloads).export()
 
 
-def assert_kept(store: Path, acknowledged: Iterable[bytes]) -> None:
-    lost = set(acknowledged) - kept(store)
-    assert not lost, f"{len(lost)} acknowledged events are not in the store, one is {min(lost)!r}"
+def assert_stored(store: Path, acknowledged: Iterable[bytes]) -> None:
+    lost = set(acknowledged) - stored_payloads(store)
+    assert not lost, f"{len(lost)} acknowledged events are not in the store, e.g. {min(lost)!r}"
 
 
 def assert_consistent(store: Path, acknowledged: Iterable[bytes]) -> None:
-    """All that was acknowledged is there, and the facts are what the kept events say."""
-    assert_kept(store, acknowledged)
+    """The store contains all acknowledged events, and its canonical state follows from its events."""
+    assert_stored(store, acknowledged)
     with closing(SqliteDatabase.for_reading(store)) as db:
         assert audit_intake(db, "default").discrepancies == []
-    assert exported(store) == expected_export(kept(store))
+    assert canonical_export(store) == expected_export(stored_payloads(store))

@@ -1,4 +1,4 @@
-"""The alert rules for Prometheus: they name what the service really exposes, say what to do, and fire when they should."""
+"""Prometheus alert rules: they use exposed metrics, name a remedy, and fire as intended."""
 
 import re
 import shutil
@@ -13,32 +13,31 @@ import yaml
 from tests.factories import dataset, run_event
 from tests.standins.openmetadata import OpenMetadata, error
 from tests.system.service import ROOT, Service, new_store, until
-from tests.system.test_sync_kill import settings_of
+from tests.system.test_sync_kill import sync_settings
 
 RULES = ROOT / "configs" / "prometheus" / "alerts.yaml"
 PAGE = "docs/guides/operations.md"
 COMPLETE = 'lineage_bridge_sync_completeness_ratio{kind="dataset",target="openmetadata"}'
-#: What an expression holds beside names of metrics: labels in braces or after words, times in brackets, texts,
-#: functions, words between metrics.
-_NO_METRIC = re.compile(
+#: Parts of an expression that are not metric names: labels, ranges, strings, functions, operators, numbers.
+_NOT_METRICS = re.compile(
     r"\{[^}]*\}|\[[^]]*\]|\"[^\"]*\"|\b(\w+ +)?(by|without) *\([^)]*\)|\b\w+(?= *\()|\b(and|unless)\b|\b[\d.]+(e\d+)?\b"
 )
-_NAME = re.compile(r"[A-Za-z_:][\w:]*")
+_METRIC = re.compile(r"[A-Za-z_:][\w:]*")
 
 
 def rules() -> list[dict[str, Any]]:
     return [rule for group in yaml.safe_load(RULES.read_text())["groups"] for rule in group["rules"]]
 
 
-def named_in(expression: str) -> set[str]:
-    return set(_NAME.findall(_NO_METRIC.sub(" ", expression)))
+def metrics_in(expression: str) -> set[str]:
+    return set(_METRIC.findall(_NOT_METRICS.sub(" ", expression)))
 
 
 ALERTS = [rule["alert"] for rule in rules()]
 
 
 @pytest.mark.parametrize("rule", rules(), ids=ALERTS)
-def test_a_rule_says_how_bad_it_is_and_what_to_do(rule: dict[str, Any]) -> None:
+def test_rule_has_severity_summary_and_documented_remedy(rule: dict[str, Any]) -> None:
     assert rule["labels"]["severity"] in {"critical", "warning"}
     assert set(rule["annotations"]) == {"summary", "remedy"}
     link = rule["annotations"]["remedy"].rpartition(": ")[2]
@@ -46,8 +45,8 @@ def test_a_rule_says_how_bad_it_is_and_what_to_do(rule: dict[str, Any]) -> None:
     assert f"\n### {rule['alert']}\n" in (ROOT / PAGE).read_text(encoding="utf-8")
 
 
-def scraped(service: Service) -> dict[str, float]:
-    """Give what the service exposes, labels included, with its values."""
+def scrape(service: Service) -> dict[str, float]:
+    """Exposed series, including labels, and their values."""
     with closing(service.connect()) as connection:
         connection.request("GET", "/metrics")
         lines = connection.getresponse().read().decode().splitlines()
@@ -55,26 +54,26 @@ def scraped(service: Service) -> dict[str, float]:
 
 
 @pytest.mark.system
-def test_rules_and_page_name_what_the_service_exposes(tmp_path: Path) -> None:
+def test_rules_and_docs_match_exposed_metrics(tmp_path: Path) -> None:
     with OpenMetadata() as standin:
         standin.faults.next(error(503))  # failures are counted from the first on
-        settings = settings_of(standin) | {"OPENMETADATA__SYNC__SYNC_FREQUENCY": "1s"}
+        settings = sync_settings(standin) | {"OPENMETADATA__SYNC__SYNC_FREQUENCY": "1s"}
         with Service(new_store(tmp_path), **settings) as service:
             assert service.send(run_event(outputs=[dataset("made")])) == 201
-            until(lambda: scraped(service).get(COMPLETE) == 1, "a comparison")
-            failed = [name for name, value in scraped(service).items() if "calls_failed_total" in name and value > 0]
+            until(lambda: scrape(service).get(COMPLETE) == 1, "a comparison")
+            failed = [name for name, value in scrape(service).items() if "calls_failed_total" in name and value > 0]
             assert len(failed) == 1
-            exposed = {name.partition("{")[0] for name in scraped(service)}
-    named = set().union(*(named_in(rule["expr"]) for rule in rules()))
-    assert named - exposed == {"up"}
-    listed = re.findall(r"^\| `(lineage_bridge_\w+)", (ROOT / PAGE).read_text(encoding="utf-8"), re.MULTILINE)
-    assert {name for name in exposed if not name.endswith("_created")} == set(listed)
+            exposed = {name.partition("{")[0] for name in scrape(service)}
+    used = set().union(*(metrics_in(rule["expr"]) for rule in rules()))
+    assert used - exposed == {"up"}
+    documented = re.findall(r"^\| `(lineage_bridge_\w+)", (ROOT / PAGE).read_text(encoding="utf-8"), re.MULTILINE)
+    assert {name for name in exposed if not name.endswith("_created")} == set(documented)
 
 
-#: Enough calls to tell that one in two hundred fails, and fewer.
+#: Enough calls for the error-rate rule, and too few.
 CALLS, FEW_CALLS = "0+20x600", "0+3x600"
-#: The series of a service that is well.
-SOUND = {
+#: Series of a healthy service.
+HEALTHY = {
     'up{job="lineage-bridge"}': "1x600",
     "lineage_bridge_build_info": "1x600",
     "lineage_bridge_ready": "1x600",
@@ -99,13 +98,13 @@ SOUND = {
 
 @pytest.mark.system("promtool")
 def test_prometheus_accepts_the_rules() -> None:
-    done = subprocess.run(["promtool", "check", "rules", RULES], capture_output=True, text=True, check=False)
-    assert (done.returncode, f"{len(ALERTS)} rules found" in done.stdout) == (0, True), done.stderr
+    result = subprocess.run(["promtool", "check", "rules", RULES], capture_output=True, text=True, check=False)
+    assert (result.returncode, f"{len(ALERTS)} rules found" in result.stdout) == (0, True), result.stderr
 
 
 @pytest.mark.system("promtool")
 @pytest.mark.parametrize(
-    ("changed", "alerts"),
+    ("changed_series", "alerts"),
     [
         ({}, []),
         ({'up{job="lineage-bridge"}': "0x600"}, ["LineageBridgeDown"]),
@@ -132,7 +131,7 @@ def test_prometheus_accepts_the_rules() -> None:
                 'lineage_bridge_sync_oldest_waiting_age_seconds{target="openmetadata"}': "0+60x600",
                 'lineage_bridge_sync_left_alone{target="openmetadata"}': "1x600",
             },
-            ["LineageBridgeSyncLeftAlone"],  # what waits follows from it
+            ["LineageBridgeSyncLeftAlone"],  # explains the waiting items
         ),
         ({'lineage_bridge_sync_troubled{target="openmetadata"}': "1x600"}, ["LineageBridgeSyncRefused"]),
         (
@@ -152,11 +151,11 @@ def test_prometheus_accepts_the_rules() -> None:
         ({COMPLETE: "_x600"}, []),
     ],
 )
-def test_rules_fire_when_they_should(tmp_path: Path, changed: dict[str, str], alerts: list[str]) -> None:
+def test_rules_fire(tmp_path: Path, changed_series: dict[str, str], alerts: list[str]) -> None:
     shutil.copy(RULES, tmp_path)
-    course = {
+    test_case = {
         "interval": "1m",
-        "input_series": [{"series": name, "values": values} for name, values in (SOUND | changed).items()],
+        "input_series": [{"series": name, "values": values} for name, values in (HEALTHY | changed_series).items()],
         "promql_expr_test": [
             {
                 "expr": 'sum by (alertname) (ALERTS{alertstate="firing"})',
@@ -165,13 +164,13 @@ def test_rules_fire_when_they_should(tmp_path: Path, changed: dict[str, str], al
             }
         ],
     }
-    told = tmp_path / "test.yaml"
-    told.write_text(yaml.safe_dump({"rule_files": [RULES.name], "tests": [course]}))
-    done = subprocess.run(["promtool", "test", "rules", told], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    path = tmp_path / "test.yaml"
+    path.write_text(yaml.safe_dump({"rule_files": [RULES.name], "tests": [test_case]}))
+    result = subprocess.run(["promtool", "test", "rules", path], capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout + result.stderr
 
 
 @pytest.mark.system("promtool")
-def test_every_rule_was_seen_to_fire() -> None:
-    (table,) = (mark for mark in test_rules_fire_when_they_should.pytestmark if mark.name == "parametrize")
+def test_every_rule_is_tested() -> None:
+    (table,) = (mark for mark in test_rules_fire.pytestmark if mark.name == "parametrize")
     assert {name for _, alerts in table.args[1] for name in alerts} == set(ALERTS)

@@ -1,4 +1,4 @@
-"""openlineage-python, unchanged: every transport of it arrives, also through answers that are slow or say no."""
+"""openlineage-python: all transports deliver events, also after slow responses and errors."""
 
 import hashlib
 import http.client
@@ -21,7 +21,7 @@ from openlineage.client.facet_v2 import schema_dataset
 from bridge.store.intake_audit import audit_intake
 from bridge.store.sqlite import SqliteDatabase
 from tests.factories import run_uuid
-from tests.system.service import Service, kept, new_store, run, until
+from tests.system.service import Service, new_store, run, stored_payloads, until
 
 _KEY = "a-key-of-a-producer"
 
@@ -48,14 +48,14 @@ def emit(transport: dict[str, Any], numbers: range, size: int = 1) -> None:
         client.close(timeout=30)
 
 
-def arrived(store: Path) -> set[str]:
-    """Name the jobs whose events are in the store, every one of them merged and booked."""
+def stored_jobs(store: Path) -> set[str]:
+    """Jobs of all stored events, after an intake audit."""
     with closing(SqliteDatabase.for_reading(store)) as db:
         assert audit_intake(db, "default").discrepancies == []
-    return {json.loads(payload)["job"]["name"] for payload in kept(store)}
+    return {json.loads(payload)["job"]["name"] for payload in stored_payloads(store)}
 
 
-def expected(numbers: range) -> set[str]:
+def expected_jobs(numbers: range) -> set[str]:
     return {f"job{number}" for number in numbers}
 
 
@@ -72,52 +72,52 @@ def expected(numbers: range) -> set[str]:
     ],
     ids=["http", "http gzip", "http openmetadata", "http key", "async", "async gzip"],
 )
-def test_what_a_client_sends_over_http_arrives(tmp_path: Path, transport: dict[str, Any]) -> None:
+def test_http_transport_delivers_events(tmp_path: Path, transport: dict[str, Any]) -> None:
     store, settings = new_store(tmp_path), {}
     if "auth" in transport:
         key = {"name": "producer", "sha256": hashlib.sha256(_KEY.encode()).hexdigest(), "scopes": ["ingest"]}
         settings["SERVER__API_KEYS"] = json.dumps([key])
     with Service(store, **settings) as service:
         emit(transport | {"url": f"http://127.0.0.1:{service.port}"}, range(30))
-    assert arrived(store) == expected(range(30))
+    assert stored_jobs(store) == expected_jobs(range(30))
 
 
 @pytest.mark.system
 @pytest.mark.parametrize("append", [True, False])
-def test_what_a_client_writes_to_files_arrives(tmp_path: Path, append: bool) -> None:
+def test_file_transport_output_can_be_ingested(tmp_path: Path, append: bool) -> None:
     store, folder = new_store(tmp_path), tmp_path / "events"
     folder.mkdir()
     name = "events.ndjson" if append else "event"
     emit({"type": "file", "log_file_path": str(folder / name), "append": append}, range(20))
-    code, said = run(store, "ingest", str(folder))
-    assert code == 0, said
-    assert arrived(store) == expected(range(20))
+    code, output = run(store, "ingest", str(folder))
+    assert code == 0, output
+    assert stored_jobs(store) == expected_jobs(range(20))
 
 
 @pytest.mark.system
-def test_what_finds_no_service_lies_in_the_file_beside_it(tmp_path: Path) -> None:
+def test_composite_transport_writes_file_while_service_is_down(tmp_path: Path) -> None:
     store, file = new_store(tmp_path), tmp_path / "events.ndjson"
     with Service(store) as service:
         url = f"http://127.0.0.1:{service.port}"
-    both = [
+    transports = [
         {"type": "file", "log_file_path": str(file), "append": True},
         {"type": "http", "url": url, "retry": {"total": 0}},
     ]
-    emit({"type": "composite", "transports": both, "continue_on_failure": True}, range(5))
+    emit({"type": "composite", "transports": transports, "continue_on_failure": True}, range(5))
     assert run(store, "ingest", str(file))[0] == 0
-    assert arrived(store) == expected(range(5))
+    assert stored_jobs(store) == expected_jobs(range(5))
 
 
-class Front(http.server.ThreadingHTTPServer):
-    """Stands before a service and answers the first requests as it was told: with a status, or too late."""
+class FaultyProxy(http.server.ThreadingHTTPServer):
+    """Proxy that answers the first requests as scripted: with an error status, or too late."""
 
     daemon_threads = True
 
     def __init__(self, port: int, script: list[int | str]) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.behind = port
+        self.upstream_port = port
         self.script = script
-        self.late = threading.Event()
+        self.released = threading.Event()
 
     @property
     def url(self) -> str:
@@ -125,7 +125,7 @@ class Front(http.server.ThreadingHTTPServer):
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
-    server: Front
+    server: FaultyProxy
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
@@ -135,30 +135,30 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self.send_header("Retry-After", "0")
             self.end_headers()
             return
-        with closing(http.client.HTTPConnection("127.0.0.1", self.server.behind, timeout=20)) as behind:
-            behind.request("POST", self.path, body, {"Content-Type": "application/json"})
-            status = behind.getresponse().status
+        with closing(http.client.HTTPConnection("127.0.0.1", self.server.upstream_port, timeout=20)) as upstream:
+            upstream.request("POST", self.path, body, {"Content-Type": "application/json"})
+            status = upstream.getresponse().status
         if step == "late":
-            self.server.late.wait(20)  # the client has given up by then
+            self.server.released.wait(20)  # the client has given up by then
         try:
             self.send_response(status)
             self.end_headers()
         except OSError:
             self.close_connection = True
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name is http.server's
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - name given by http.server
         pass
 
 
 @contextmanager
-def front(service: Service, *script: int | str) -> Iterator[Front]:
-    with Front(service.port, list(script)) as server:
+def faulty_proxy(service: Service, *script: int | str) -> Iterator[FaultyProxy]:
+    with FaultyProxy(service.port, list(script)) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         try:
             yield server
         finally:
-            server.late.set()
+            server.released.set()
             server.shutdown()
             thread.join()
 
@@ -166,50 +166,50 @@ def front(service: Service, *script: int | str) -> Iterator[Front]:
 @pytest.mark.system
 @pytest.mark.parametrize("kind", ["http", "async_http"])
 @pytest.mark.parametrize("script", [[503, 503], [502, 500]], ids=["overloaded", "failing"])
-def test_a_client_that_is_told_to_come_back_does(tmp_path: Path, kind: str, script: list[int | str]) -> None:
+def test_client_retries_after_server_error(tmp_path: Path, kind: str, script: list[int | str]) -> None:
     store = new_store(tmp_path)
-    with Service(store) as service, front(service, *script) as before:
-        emit({"type": kind, "url": before.url}, range(3))
-    assert arrived(store) == expected(range(3))
+    with Service(store) as service, faulty_proxy(service, *script) as proxy:
+        emit({"type": kind, "url": proxy.url}, range(3))
+    assert stored_jobs(store) == expected_jobs(range(3))
 
 
 @pytest.mark.system
-def test_a_client_that_gave_up_waiting_and_sends_again_makes_no_second_event(tmp_path: Path) -> None:
+def test_resend_after_timeout_creates_no_second_event(tmp_path: Path) -> None:
     store = new_store(tmp_path)
-    with Service(store) as service, front(service, "late") as before:
+    with Service(store) as service, faulty_proxy(service, "late") as proxy:
         emit(
             {
                 "type": "http",
-                "url": before.url,
+                "url": proxy.url,
                 "timeout": 0.5,
                 "retry": {"total": 3, "read": 3, "allowed_methods": ["POST"]},
             },
             range(1),
         )
-    assert arrived(store) == expected(range(1))
+    assert stored_jobs(store) == expected_jobs(range(1))
     with closing(SqliteDatabase.for_reading(store)) as db:
         assert db.fetch_all("SELECT receipts FROM run_event") == [(2,)]
 
 
 @pytest.mark.system
-def test_a_client_outlasts_a_restart_of_the_service(tmp_path: Path) -> None:
+def test_client_survives_service_restart(tmp_path: Path) -> None:
     store = new_store(tmp_path)
     with Service(store) as service:
         port = service.port
     sender = threading.Thread(target=emit, args=({"type": "http", "url": f"http://127.0.0.1:{port}"}, range(2)))
     sender.start()
-    begun = time.monotonic()
+    started_at = time.monotonic()
     with Service(store, SERVER__PORT=str(port)):
-        started = time.monotonic() - begun
+        startup_seconds = time.monotonic() - started_at
         sender.join(30)
-    assert started < 8, "a client waits about nine seconds in all"
-    assert arrived(store) == expected(range(2))
+    assert startup_seconds < 8, "clients retry for about nine seconds"
+    assert stored_jobs(store) == expected_jobs(range(2))
 
 
 @pytest.mark.system
-def test_an_event_that_is_too_large_is_an_error_at_the_client_and_listed_here(tmp_path: Path) -> None:
+def test_too_large_event_fails_client_and_is_listed_as_rejected(tmp_path: Path) -> None:
     store = new_store(tmp_path)
     with Service(store, INTAKE__MAX_BODY_MB="0.1") as service:
         with pytest.raises(requests.HTTPError, match="413"):
             emit({"type": "http", "url": f"http://127.0.0.1:{service.port}"}, range(1), size=5000)
-        until(lambda: "limit is" in run(store, "rejected", "list")[1], "the refusal to be listed")
+        until(lambda: "limit is" in run(store, "rejected", "list")[1], "the rejected event to be listed")

@@ -1,4 +1,4 @@
-"""Completion, asked by a real bash at a real terminal."""
+"""Shell completion, also in a real bash on a pseudo-terminal."""
 
 import os
 import pty
@@ -16,14 +16,14 @@ from bridge.cli.main import app
 from tests.system.service import ROOT, until
 
 
-def script(shell: str) -> str:
-    done = CliRunner().invoke(app, ["completion", shell], catch_exceptions=False)
-    assert (done.exit_code, done.stderr) == (0, "")
-    return done.stdout
+def completion_script(shell: str) -> str:
+    result = CliRunner().invoke(app, ["completion", shell], catch_exceptions=False)
+    assert (result.exit_code, result.stderr) == (0, "")
+    return result.stdout
 
 
 class Terminal:
-    """A terminal: what is typed, and what is shown."""
+    """The controlling end of a pseudo-terminal."""
 
     def __init__(self, number: int) -> None:
         self._number = number
@@ -35,7 +35,7 @@ class Terminal:
             while part := os.read(self._number, 1 << 12):
                 self.shown += part
         except OSError:
-            return  # the shell has ended
+            return  # the shell exited
 
     def type(self, text: str) -> None:
         os.write(self._number, text.encode())
@@ -46,27 +46,33 @@ class Terminal:
 
 @contextmanager
 def bash(folder: Path) -> Iterator[Terminal]:
-    """Run bash at a terminal, with the command of this checkout in its path."""
+    """Run bash on a pseudo-terminal, with the lineage-bridge of this checkout in PATH."""
     command = folder / "lineage-bridge"
     command.write_text(f'#!/bin/sh\nexec {sys.executable} -m bridge "$@"\n')
     command.chmod(0o755)
-    ours, theirs = pty.openpty()
+    controller, terminal = pty.openpty()
     environment = os.environ | {
         "PATH": f"{folder}:{os.environ['PATH']}",
         "PYTHONPATH": str(ROOT),
         "TERM": "dumb",
         "PS1": "> ",
     }
-    words = ["bash", "--norc", "--noprofile", "-i"]
+    arguments = ["bash", "--norc", "--noprofile", "-i"]
     with subprocess.Popen(
-        words, stdin=theirs, stdout=theirs, stderr=theirs, env=environment, cwd=folder, start_new_session=True
+        arguments,
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+        env=environment,
+        cwd=folder,
+        start_new_session=True,
     ) as shell:
-        os.close(theirs)
+        os.close(terminal)
         try:
-            yield Terminal(ours)
+            yield Terminal(controller)
         finally:
             shell.kill()
-            os.close(ours)
+            os.close(controller)
 
 
 @pytest.mark.system("bash")
@@ -88,30 +94,30 @@ def test_bash_completes_commands_options_and_values(tmp_path: Path, typed: str, 
 
 
 @pytest.mark.parametrize(
-    ("shell", "said"),
+    ("shell", "registration"),
     [
         ("bash", "complete -o default -F _lineage_bridge_completion lineage-bridge"),
         ("zsh", "#compdef lineage-bridge"),
         ("fish", "complete --command lineage-bridge"),
     ],
 )
-def test_each_shell_asks_the_command_itself(shell: str, said: str) -> None:
-    assert said in script(shell)
-    assert f"_LINEAGE_BRIDGE_COMPLETE=complete_{shell}" in script(shell)
+def test_completion_script_of_each_shell(shell: str, registration: str) -> None:
+    assert registration in completion_script(shell)
+    assert f"_LINEAGE_BRIDGE_COMPLETE=complete_{shell}" in completion_script(shell)
 
 
 @pytest.mark.parametrize(
-    ("shell", "asked"),
+    ("shell", "variables"),
     [
         ("bash", {"COMP_WORDS": "lineage-bridge ru", "COMP_CWORD": "1"}),
         ("zsh", {"_TYPER_COMPLETE_ARGS": "lineage-bridge ru"}),
         ("fish", {"_TYPER_COMPLETE_ARGS": "lineage-bridge ru", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}),
     ],
 )
-def test_what_a_shell_asks_is_answered(shell: str, asked: dict[str, str]) -> None:
-    environment = os.environ | asked | {"_LINEAGE_BRIDGE_COMPLETE": f"complete_{shell}"}
-    done = subprocess.run(
+def test_completion_request_of_each_shell(shell: str, variables: dict[str, str]) -> None:
+    environment = os.environ | variables | {"_LINEAGE_BRIDGE_COMPLETE": f"complete_{shell}"}
+    result = subprocess.run(
         [sys.executable, "-m", "bridge"], env=environment, cwd=ROOT, capture_output=True, check=True
     )
-    assert b"runs" in done.stdout
-    assert b"rejected" not in done.stdout
+    assert b"runs" in result.stdout
+    assert b"rejected" not in result.stdout

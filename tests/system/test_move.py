@@ -1,4 +1,4 @@
-"""A store moved by the very commands of docs/guides/operations.md, and a move that is killed on its way."""
+"""Moving a store to PostgreSQL with the documented commands, and repeating a killed import."""
 
 import random
 import re
@@ -14,69 +14,79 @@ from bridge.store.intake_audit import audit_intake
 from bridge.store.postgres import PostgresDatabase
 from bridge.store.sqlite import SqliteDatabase
 from tests.postgres import running_server
-from tests.system.service import ROOT, exported, finish, injecting, kept, new_store, run, start, write_events
-from tests.system.test_backup import WHOLE
-from tests.system.test_kill import some_event
+from tests.system.service import (
+    ROOT,
+    canonical_export,
+    finish,
+    inject_fault,
+    new_store,
+    run,
+    start,
+    stored_payloads,
+    write_events,
+)
+from tests.system.test_backup import AUDIT_PASSED
+from tests.system.test_kill import random_event
 
 COUNT = 2_500
 
 
 @pytest.fixture
-def filled(tmp_path: Path) -> Path:
-    """Make a store of many events, one refused input and one event that came twice."""
-    chance = random.Random(7)
+def source_store(tmp_path: Path) -> Path:
+    """Store with many events, one rejected input and one duplicate."""
+    rng = random.Random(7)
     store = new_store(tmp_path)
-    events = [some_event(chance, number) for number in range(COUNT)]
-    code, said = run(store, "ingest", str(write_events(tmp_path / "events", [*events, b"{", events[0]])))
-    assert code == 1, said
+    events = [random_event(rng, number) for number in range(COUNT)]
+    code, output = run(store, "ingest", str(write_events(tmp_path / "events", [*events, b"{", events[0]])))
+    assert code == 1, output
     return store
 
 
 @pytest.mark.system("postgres", "bash")
-def test_the_documented_commands_move_a_store_to_postgresql(tmp_path: Path, filled: Path) -> None:
+def test_documented_commands_move_store_to_postgresql(tmp_path: Path, source_store: Path) -> None:
     page = (ROOT / "docs" / "guides" / "operations.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"^```\n(old=.*?)^```$", page, re.MULTILINE | re.DOTALL)
     with running_server() as server:
         url = server.new_database("moved")
-        for place, ours in (
-            ("/var/lib/lineage-bridge/store.db", filled),
+        for documented, actual in (
+            ("/var/lib/lineage-bridge/store.db", source_store),
             ("postgresql://bridge@db.example.com/lineage", url),
             ("/var/backups/lineage-bridge", tmp_path),
             ("lineage-bridge", f"{sys.executable} -m bridge"),
         ):
-            block = block.replace(str(place), str(ours))
+            block = block.replace(documented, str(actual))
         assert "/var/" not in block
-        done = subprocess.run(
+        result = subprocess.run(
             ["bash", "-euc", block], cwd=ROOT, capture_output=True, text=True, timeout=100, check=False
         )  # fmt: skip
-        assert done.returncode == 0, done.stdout + done.stderr
-        assert done.stdout.startswith(f"imported {COUNT} events and 1 rejected inputs; 0 were already stored\n")
-        assert done.stdout.endswith(WHOLE)
+        assert result.returncode == 0, result.stdout + result.stderr
+        assert result.stdout.startswith(f"imported {COUNT} events and 1 rejected inputs; 0 were already stored\n")
+        assert result.stdout.endswith(AUDIT_PASSED)
         with closing(PostgresDatabase(url, writing=False)) as db:
             assert db.fetch_all("SELECT receipts FROM run_event WHERE receipts > 1") == [(2,)]
 
 
 @pytest.mark.system("strace")
 @pytest.mark.parametrize("flush", [1, 2, 4])
-def test_a_move_that_was_killed_is_begun_anew_and_is_whole(tmp_path: Path, filled: Path, flush: int) -> None:
-    lines = tmp_path / "lines"
-    with start(filled, "export", "--events") as exporting:
-        assert exporting.stdout is not None
-        lines.write_text(exporting.stdout.read())
+def test_killed_import_can_be_repeated(tmp_path: Path, source_store: Path, flush: int) -> None:
+    export_file = tmp_path / "lines"
+    with start(source_store, "export", "--events") as exporter:
+        assert exporter.stdout is not None
+        export_file.write_text(exporter.stdout.read())
     (tmp_path / "new").mkdir()
     new = new_store(tmp_path / "new")
-    code, said = run(new, "import", str(lines), wrap=injecting(f"fdatasync:signal=KILL:when={flush}"))
-    assert code == -signal.SIGKILL, said
-    known = len(kept(new))
-    assert known < COUNT
+    code, output = run(new, "import", str(export_file), wrap=inject_fault(f"fdatasync:signal=KILL:when={flush}"))
+    assert code == -signal.SIGKILL, output
+    imported = len(stored_payloads(new))
+    assert imported < COUNT
     with closing(SqliteDatabase.for_reading(new)) as db:
         assert audit_intake(db, "default").discrepancies == []
-    code, said = finish(start(new, "import", str(lines)))
-    assert (code, said) == (
+    code, output = finish(start(new, "import", str(export_file)))
+    assert (code, output) == (
         0,
-        f"imported {COUNT - known} events and 1 rejected inputs; {known} were already stored\n",
+        f"imported {COUNT - imported} events and 1 rejected inputs; {imported} were already stored\n",
     )
-    assert exported(new) == exported(filled)
-    again = run(new, "import", str(lines))
-    assert again == (0, f"imported 0 events and 0 rejected inputs; {COUNT + 1} were already stored\n")
-    assert exported(new) == exported(filled)
+    assert canonical_export(new) == canonical_export(source_store)
+    repeated = run(new, "import", str(export_file))
+    assert repeated == (0, f"imported 0 events and 0 rejected inputs; {COUNT + 1} were already stored\n")
+    assert canonical_export(new) == canonical_export(source_store)

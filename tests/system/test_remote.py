@@ -1,4 +1,4 @@
-"""Reading commands that ask a real service: they print what they print of its store, and say what is wrong."""
+"""Commands with --url print the same as on the store itself, and report errors with a remedy."""
 
 import hashlib
 import os
@@ -26,25 +26,25 @@ from tests.system.service import ROOT, Service
 
 pytestmark = pytest.mark.system
 
-SECRET, UNREADING = "a key that reads", "a key that does not"
+READ_KEY, INGEST_KEY = "a key that reads", "a key that does not"
 KEYS = [
     {"name": scope, "sha256": hashlib.sha256(key.encode()).hexdigest(), "scopes": [scope]}
-    for key, scope in ((SECRET, "read"), (UNREADING, "ingest"))
+    for key, scope in ((READ_KEY, "read"), (INGEST_KEY, "ingest"))
 ]
-READING = (
+READ_COMMANDS = (
     "lineage", "impact", "runs", "show", "explain", "search", "events", "sync status", "sync explain", "dead list",
     "governance violations", "dataset versions", "dataset resolve", "dataset history", "dataset pins",
     "process list", "process dag",
 )  # fmt: skip
-#: Needs something that OpenMetadata refused.
-READING_TOO = ("dead show",)
-#: Speak to a service as a process does: tests/system/process.
-PROCESSES = ("process plan", "process run", "process submit", "process clean")
-#: What is about no name, or about none that could be unknown.
-NAMELESS_NEVER = (
+#: Needs an item that OpenMetadata rejected.
+UNTESTED_READ_COMMANDS = ("dead show",)
+#: Tested in tests/system/process.
+PROCESS_COMMANDS = ("process plan", "process run", "process submit", "process clean")
+#: Commands without a name argument that could be unknown.
+COMMANDS_WITHOUT_NAME = (
     "events", "sync status", "dead list", "governance violations", "dataset pins", "process list", "process dag",
 )  # fmt: skip
-WORDS = [
+COMMAND_LINES = [
     "governance violations",
     "governance violations --output json",
     "lineage db clean",
@@ -97,7 +97,7 @@ WORDS = [
     "process dag --output mermaid",
     "process dag --output dot",
 ]
-NAMELESS = [
+UNKNOWN_NAMES = [
     "lineage db nothing",
     "impact nothing",
     "runs jobs nothing",
@@ -113,31 +113,31 @@ NAMELESS = [
 ]
 
 
-class Asked(NamedTuple):
-    """A store, the service on it, and the key that it wants."""
+class ServedStore(NamedTuple):
+    """A store, the service on it, and the key that the service requires."""
 
     store: str
     url: str
     key: str | None
 
-    def local(self, words: str) -> Result:
-        return self._run(words.split(), LINEAGE_BRIDGE__STORE__URL=self.store)
+    def local(self, arguments: str) -> Result:
+        return self._run(arguments.split(), LINEAGE_BRIDGE__STORE__URL=self.store)
 
-    def remote(self, words: str) -> Result:
+    def remote(self, arguments: str) -> Result:
         key = ["--api-key", self.key] if self.key else []
-        return self._run([*words.split(), "--url", self.url, *key])
+        return self._run([*arguments.split(), "--url", self.url, *key])
 
-    def by_variables(self, words: str) -> Result:
+    def remote_by_environment(self, arguments: str) -> Result:
         key = {"LINEAGE_BRIDGE_API_KEY": self.key} if self.key else {}
-        return self._run(words.split(), LINEAGE_BRIDGE_URL=self.url, **key)
+        return self._run(arguments.split(), LINEAGE_BRIDGE_URL=self.url, **key)
 
-    def _run(self, words: list[str], **variables: str) -> Result:
-        elsewhere = {"LINEAGE_BRIDGE__STORE__URL": "sqlite:////nowhere/store.db"}
-        return CliRunner(env=elsewhere | variables).invoke(app, words, catch_exceptions=False)
+    def _run(self, arguments: list[str], **variables: str) -> Result:
+        defaults = {"LINEAGE_BRIDGE__STORE__URL": "sqlite:////nowhere/store.db"}
+        return CliRunner(env=defaults | variables).invoke(app, arguments, catch_exceptions=False)
 
 
-@pytest.fixture(scope="module", params=[None, SECRET], ids=["open", "with keys"])
-def asked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
+@pytest.fixture(scope="module", params=[None, READ_KEY], ids=["without keys", "with keys"])
+def served_store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedStore]:
     store = create_store_file(tmp_path_factory.mktemp("estate"))
     with closing(SqliteDatabase.for_writing(store)) as db:
         Store(db=db).apply_each(*SAMPLE_EVENTS, run_event(job="ö\n", second=30, run=30))
@@ -145,102 +145,120 @@ def asked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         decide(db)
     settings = {"SERVER__API_KEYS": msgspec.json.encode(KEYS).decode()} if request.param else {}
     with Service(store, **settings) as service:
-        yield Asked(f"sqlite:///{store}", f"http://127.0.0.1:{service.port}", request.param)
+        yield ServedStore(f"sqlite:///{store}", f"http://127.0.0.1:{service.port}", request.param)
 
 
-@pytest.mark.parametrize("words", WORDS)
-def test_a_service_is_told_of_as_its_store_is(asked: Asked, words: str) -> None:
-    mine = asked.local(words)
-    assert (mine.exit_code, mine.stderr) == (0, "")
-    assert mine.stdout_bytes
-    for theirs in (asked.remote(words), asked.by_variables(words)):
-        assert (theirs.exit_code, theirs.stderr, theirs.stdout_bytes) == (0, "", mine.stdout_bytes)
+@pytest.mark.parametrize("arguments", COMMAND_LINES)
+def test_remote_output_equals_local_output(served_store: ServedStore, arguments: str) -> None:
+    local_result = served_store.local(arguments)
+    assert (local_result.exit_code, local_result.stderr) == (0, "")
+    assert local_result.stdout_bytes
+    for remote_result in (served_store.remote(arguments), served_store.remote_by_environment(arguments)):
+        assert (remote_result.exit_code, remote_result.stderr, remote_result.stdout_bytes) == (
+            0,
+            "",
+            local_result.stdout_bytes,
+        )
 
 
-@pytest.mark.parametrize("words", NAMELESS)
-def test_a_name_that_nobody_knows_is_told_alike(asked: Asked, words: str) -> None:
-    mine, theirs = asked.local(words), asked.remote(words)
-    assert (theirs.exit_code, theirs.stdout, theirs.stderr) == (1, "", mine.stderr)
-    assert mine.stderr.startswith(("error: no ", "error: nothing found"))
+@pytest.mark.parametrize("arguments", UNKNOWN_NAMES)
+def test_unknown_name_is_same_error_as_local(served_store: ServedStore, arguments: str) -> None:
+    local_result, remote_result = served_store.local(arguments), served_store.remote(arguments)
+    assert (remote_result.exit_code, remote_result.stdout, remote_result.stderr) == (1, "", local_result.stderr)
+    assert local_result.stderr.startswith(("error: no ", "error: nothing found"))
 
 
-def test_what_is_not_to_be_read_is_told_alike(asked: Asked) -> None:
-    words = "dataset resolve db report --pin latest --partition day=2026-01-31"
-    mine, theirs = asked.local(words), asked.remote(words)
-    assert (theirs.exit_code, theirs.stdout, theirs.stderr) == (6, "", mine.stderr)
-    assert "invalid: cut off" in mine.stderr
+def test_invalid_version_is_same_error_as_local(served_store: ServedStore) -> None:
+    arguments = "dataset resolve db report --pin latest --partition day=2026-01-31"
+    local_result, remote_result = served_store.local(arguments), served_store.remote(arguments)
+    assert (remote_result.exit_code, remote_result.stdout, remote_result.stderr) == (6, "", local_result.stderr)
+    assert "invalid: cut off" in local_result.stderr
 
 
-def test_every_reading_command_is_asked_here() -> None:
-    asking = {
-        " ".join(words) for words, one in COMMANDS.items() if any(each.name == "url" for each in one.parameters)
+def test_every_command_with_url_is_tested() -> None:
+    with_url = {
+        " ".join(path)
+        for path, entry in COMMANDS.items()
+        if any(parameter.name == "url" for parameter in entry.parameters)
     }
-    assert {words for words in asking if not words.startswith("spark ")} == {*READING, *READING_TOO, *PROCESSES}
-    assert {name for name in READING if any(words.startswith(name) for words in WORDS)} == set(READING)
-    unknown = {name for name in READING if any(words.startswith(name) for words in NAMELESS)}
-    assert unknown | set(NAMELESS_NEVER) == set(READING)
+    assert {arguments for arguments in with_url if not arguments.startswith("spark ")} == {
+        *READ_COMMANDS,
+        *UNTESTED_READ_COMMANDS,
+        *PROCESS_COMMANDS,
+    }
+    assert {name for name in READ_COMMANDS if any(arguments.startswith(name) for arguments in COMMAND_LINES)} == set(
+        READ_COMMANDS
+    )
+    with_unknown_name = {
+        name for name in READ_COMMANDS if any(arguments.startswith(name) for arguments in UNKNOWN_NAMES)
+    }
+    assert with_unknown_name | set(COMMANDS_WITHOUT_NAME) == set(READ_COMMANDS)
 
 
-def command(words: str, **variables: str) -> tuple[int, str, str]:
-    """Run a command as a process of its own; gives its exit code, and what it said."""
+def run_command(arguments: str, **variables: str) -> tuple[int, str, str]:
+    """Run a command as a process; return exit code, stdout and stderr."""
     done = subprocess.run(
-        [sys.executable, "-m", "bridge", *words.split()],
+        [sys.executable, "-m", "bridge", *arguments.split()],
         cwd=ROOT, env=os.environ | variables, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     return done.returncode, done.stdout, done.stderr
 
 
-@pytest.mark.parametrize("name", READING)
+@pytest.mark.parametrize("name", READ_COMMANDS)
 @pytest.mark.parametrize(
-    ("key", "said"),
+    ("key", "message"),
     [
         (None, "Key required: send an API key"),
         ("wrong", "Unknown key: this API key is not in server.api_keys"),
-        (UNREADING, "Not allowed: the key ingest lacks the scope read"),
+        (INGEST_KEY, "Not allowed: the key ingest lacks the scope read"),
         ("schlüssel", "an API key is printable ASCII"),
     ],
-    ids=["none", "unknown", "no scope", "none that could be"],
+    ids=["missing", "unknown", "missing scope", "not ASCII"],
 )
-def test_a_key_that_does_not_fit_is_told_with_the_remedy(asked: Asked, name: str, key: str | None, said: str) -> None:
-    if asked.key is None or (name != "events" and key != "wrong"):
+def test_rejected_key_is_reported_with_remedy(
+    served_store: ServedStore, name: str, key: str | None, message: str
+) -> None:
+    if served_store.key is None or (name != "events" and key != "wrong"):
         return
-    words = next(words for words in WORDS if words.startswith(name))
-    given = {"LINEAGE_BRIDGE_API_KEY": key} if key else {}
-    code, out, err = command(f"{words} --url {asked.url}", **given)
+    arguments = next(arguments for arguments in COMMAND_LINES if arguments.startswith(name))
+    variables = {"LINEAGE_BRIDGE_API_KEY": key} if key else {}
+    code, out, err = run_command(f"{arguments} --url {served_store.url}", **variables)
     assert (code, out) == (2, "")
-    assert said in err
+    assert message in err
     assert err.endswith("(--api-key, or the variable LINEAGE_BRIDGE_API_KEY)\n")
     assert err.count("\n") == 1
 
 
-@pytest.mark.parametrize("name", READING)
-def test_nobody_there_is_told(name: str) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-    words = next(words for words in WORDS if words.startswith(name))
-    code, out, err = command(words, LINEAGE_BRIDGE_URL=f"http://127.0.0.1:{port}")
+@pytest.mark.parametrize("name", READ_COMMANDS)
+def test_unreachable_service_is_reported(name: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    arguments = next(arguments for arguments in COMMAND_LINES if arguments.startswith(name))
+    code, out, err = run_command(arguments, LINEAGE_BRIDGE_URL=f"http://127.0.0.1:{port}")
     assert (code, out) == (3, "")
     assert err == f"error: http://127.0.0.1:{port} does not respond: [Errno 111] Connection refused\n"
 
 
 @pytest.mark.parametrize("url", ["127.0.0.1:8090", "ftp://127.0.0.1", "http://[", "http://", "http://a:b"])
-def test_an_address_that_is_none_is_told(url: str) -> None:
-    code, out, err = command(f"runs --url {url}")
+def test_invalid_service_url_is_reported(url: str) -> None:
+    code, out, err = run_command(f"runs --url {url}")
     assert (code, out) == (2, "")
     assert err == f"error: {url} is not a service URL such as http://127.0.0.1:8090\n"
 
 
 @pytest.mark.parametrize(
-    "words",
+    "path",
     [
-        words
-        for words in COMMANDS
-        if words and words[0] != "spark" and " ".join(words) not in {*READING, *READING_TOO, *PROCESSES}
+        path
+        for path in COMMANDS
+        if path
+        and path[0] != "spark"
+        and " ".join(path) not in {*READ_COMMANDS, *UNTESTED_READ_COMMANDS, *PROCESS_COMMANDS}
     ],
     ids=" ".join,
 )
-def test_all_other_commands_work_on_the_store_itself(words: tuple[str, ...]) -> None:
-    assert [one.name for one in COMMANDS[words].parameters if one.name in {"url", "api_key"}] == []
-    if not COMMANDS[words].is_group:
-        done = CliRunner().invoke(app, [*words, "--url", "http://127.0.0.1:1"])
-        assert (done.exit_code, "No such option" in done.stderr) == (2, True)
+def test_other_commands_have_no_url_option(path: tuple[str, ...]) -> None:
+    assert [parameter.name for parameter in COMMANDS[path].parameters if parameter.name in {"url", "api_key"}] == []
+    if not COMMANDS[path].is_group:
+        result = CliRunner().invoke(app, [*path, "--url", "http://127.0.0.1:1"])
+        assert (result.exit_code, "No such option" in result.stderr) == (2, True)

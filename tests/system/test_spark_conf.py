@@ -28,24 +28,24 @@ def key_file(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_same_conf_is_printed_in_three_forms(cli: Cli) -> None:
-    given = ("spark", "conf", "--transport", "composite", "--catalog", "iceberg", "--namespace", "it's prod")
-    defaults = parse_defaults(cli(*given).out)
-    words = shlex.split(cli(*given, "--as", "flags").out.replace("\\\n", ""))
-    assert dict(word.split("=", 1) for word in words if word != "--conf") == defaults
-    assert ast.literal_eval(cli(*given, "--as", "python").out) == defaults
+def test_conf_is_printed_in_three_formats(cli: Cli) -> None:
+    arguments = ("spark", "conf", "--transport", "composite", "--catalog", "iceberg", "--namespace", "it's prod")
+    defaults = parse_defaults(cli(*arguments).out)
+    flags = shlex.split(cli(*arguments, "--as", "flags").out.replace("\\\n", ""))
+    assert dict(flag.split("=", 1) for flag in flags if flag != "--conf") == defaults
+    assert ast.literal_eval(cli(*arguments, "--as", "python").out) == defaults
     assert defaults[f"{PREFIX}namespace"] == "it's prod"
 
 
-def test_it_is_written_for_the_owner_alone_and_never_over_a_file(cli: Cli, tmp_path: Path, key_file: Path) -> None:
+def test_write_creates_private_file_and_overwrites_only_with_force(cli: Cli, tmp_path: Path, key_file: Path) -> None:
     path = tmp_path / "spark-defaults.conf"
-    done = cli("spark", "conf", "--api-key-file", key_file, "--write", path)
-    assert (done.code, done.out, done.err) == (0, "", f"wrote {path}\n")
+    result = cli("spark", "conf", "--api-key-file", key_file, "--write", path)
+    assert (result.code, result.out, result.err) == (0, "", f"wrote {path}\n")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert parse_defaults(path.read_text())[f"{PREFIX}transport.auth.apiKey"] == KEY
-    again = cli("spark", "conf", "--write", path)
-    assert again.code == 2
-    assert "already exists: choose another path, or overwrite it with --force" in again.err
+    repeated = cli("spark", "conf", "--write", path)
+    assert repeated.code == 2
+    assert "already exists: choose another path, or overwrite it with --force" in repeated.err
     path.chmod(0o644)
     assert cli("spark", "conf", "--write", path, "--force").code == 0
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -53,7 +53,7 @@ def test_it_is_written_for_the_owner_alone_and_never_over_a_file(cli: Cli, tmp_p
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("arguments", "message"),
     [
         (["--url", "localhost"], "spark.openlineage.transport.url is not a valid URL"),
         (["--parent", "air", "load", "7"], "spark.openlineage.parentRunId is no UUID"),
@@ -71,15 +71,15 @@ def test_it_is_written_for_the_owner_alone_and_never_over_a_file(cli: Cli, tmp_p
         (["--write", "no/such/folder"], "cannot write no/such/folder: No such file"),
     ],
 )
-def test_a_choice_that_cannot_work_is_refused(cli: Cli, words: list[str], said: str) -> None:
-    done = cli("spark", "conf", *words)
-    assert (done.code, done.out) == (2, "")
-    assert done.err.startswith("error: ")
-    assert said in done.err
+def test_invalid_options_are_rejected(cli: Cli, arguments: list[str], message: str) -> None:
+    result = cli("spark", "conf", *arguments)
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith("error: ")
+    assert message in result.err
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "said"),
+    ("arguments", "code", "message"),
     [
         ([], 0, "no problems in the configuration (service and job not tested)"),
         (["--url", "localhost"], 1, "spark.openlineage.transport.url is not a valid URL"),
@@ -88,14 +88,14 @@ def test_a_choice_that_cannot_work_is_refused(cli: Cli, words: list[str], said: 
         (["--spark-version", "3.4"], 2, "Spark 3.4 is not supported"),
     ],
 )
-def test_a_conf_is_only_looked_at(cli: Cli, words: list[str], code: int, said: str) -> None:
-    done = cli("spark", "check", "--no-job", *words)
-    assert done.code == code
-    assert said in (done.err if code == 2 else done.out)
+def test_check_without_job(cli: Cli, arguments: list[str], code: int, message: str) -> None:
+    result = cli("spark", "check", "--no-job", *arguments)
+    assert result.code == code
+    assert message in (result.err if code == 2 else result.out)
 
 
 @pytest.mark.parametrize(
-    ("words", "unused"),
+    ("arguments", "unused"),
     [
         (["--location", "/x"], "--location"),
         (["--transport", "file", "--url", "http://h"], "--url"),
@@ -104,7 +104,7 @@ def test_a_conf_is_only_looked_at(cli: Cli, words: list[str], code: int, said: s
         (["--warehouse", "/w", "--location", "/x"], "--location, --warehouse"),
     ],
 )
-def test_an_option_that_nothing_uses_is_refused(cli: Cli, words: list[str], unused: str) -> None:
-    done = cli("spark", "conf", *words)
-    assert (done.code, done.out) == (2, "")
-    assert f"{unused} has no effect with this" in " ".join(done.err.replace("│", " ").split())
+def test_unused_option_is_rejected(cli: Cli, arguments: list[str], unused: str) -> None:
+    result = cli("spark", "conf", *arguments)
+    assert (result.code, result.out) == (2, "")
+    assert f"{unused} has no effect with this" in " ".join(result.err.replace("│", " ").split())

@@ -13,7 +13,7 @@ from connectors.spark.conf import PREFIX, ConfOptions, ListenerTransport, build_
 from connectors.spark.conf_format import write_defaults
 from connectors.spark.releases import LISTENER_VERSION, find_release
 from connectors.spark.submit import find_spark
-from tests.system.service import Service, finish, kept, new_store, start
+from tests.system.service import Service, finish, new_store, start, stored_payloads
 
 pytestmark = [pytest.mark.system("java", "spark"), pytest.mark.timeout(300)]
 
@@ -72,7 +72,7 @@ def test_a_good_conf_over_http_and_into_a_file(tmp_path: Path, store: Path, serv
     done = check(tmp_path, made(**choices) | {"spark.log.level": "ERROR"}, "--spark-log", str(tmp_path / "log"))
     assert done.code == 0, done.said
     assert done.said.endswith("no problems found\n")
-    count = len(kept(store))
+    count = len(stored_payloads(store))
     assert done.counts == [count] * 3
     assert count == len(spool.read_text().splitlines()) > 0
     assert "s3cret" not in done.said
@@ -91,7 +91,7 @@ def test_a_key_that_may_not_send(tmp_path: Path, store: Path, service: str, key:
     assert done.code == 1
     assert f"error: {KEY} {problem}; events are lost: make one with `lineage-bridge keys create" in done.said
     assert "\n1 problem(s) to fix" in done.said
-    assert done.counts[0] > done.counts[1] == len(kept(store)) == 0
+    assert done.counts[0] > done.counts[1] == len(stored_payloads(store)) == 0
     assert "s3cret" not in done.said
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from connectors.spark.conf import ConfOptions, ListenerTransport
-from tests.system.service import Service, finish, kept, new_store, run, start, until
+from tests.system.service import Service, finish, new_store, run, start, stored_payloads, until
 from tests.system.spark.job import JOB_SECONDS, end_job, line_under_test, make_inputs, start_job
 from tests.system.spark.seen import see
 
@@ -52,7 +52,7 @@ def job_with_an_outage(base: Path, store: Path, transport: ListenerTransport, **
 def assert_all_is_there_once(base: Path, store: Path, events: Path) -> None:
     """Every line of the listener's file is in the store, and nothing beside: HTTP brought the same events."""
     written = set(events.read_bytes().splitlines())
-    assert kept(store) == written
+    assert stored_payloads(store) == written
     assert len(written) > len(_STEPS) * 2
     assert see(store, base).versions == _ALL
     assert see(store, base).outcomes == {"steps": "SUCCESS"}
@@ -69,7 +69,7 @@ def test_a_file_that_is_tailed_loses_nothing(tmp_path: Path) -> None:
 def test_http_and_a_file_lose_nothing_and_double_nothing(tmp_path: Path) -> None:
     store = new_store(tmp_path)
     events = job_with_an_outage(tmp_path, store, ListenerTransport.composite)
-    over_http = kept(store)
+    over_http = stored_payloads(store)
     assert over_http < set(events.read_bytes().splitlines()), "HTTP alone has lost the outage"
     assert see(store, tmp_path).versions == {name: rows for name, rows in _ALL.items() if name != "lake/two"}
     process = start(store, "tail", "--once", str(events))
