@@ -1,4 +1,4 @@
-"""One Spark for all tests of processes that need not start their own: with tables, and a listener that writes a file."""
+"""A Spark session with all table formats and the listener, shared by the process tests."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,20 +11,20 @@ from connectors.spark.conf import ConfOptions, ListenerTransport
 from connectors.spark.releases import TableFormat, find_release
 from connectors.spark.session import open_session, process_conf
 from tests.stores import Store
-from tests.system.process.works import Works
-from tests.system.spark.conftest import _packages  # noqa: F401 - all packages are fetched once, for these too
+from tests.system.process.spark_harness import SparkHarness
+from tests.system.spark.conftest import _packages  # noqa: F401 - autouse fixture
 from tests.system.spark.job import POSTGRES_DRIVER
 
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """Start one Spark for all of these, whose listener writes into one file."""
+    """One session for all tests; its listener writes to a file."""
     pyspark = pytest.importorskip("pyspark")
     events = tmp_path_factory.mktemp("spool") / "events.ndjson"
-    wanted = ConfOptions(
+    options = ConfOptions(
         find_release(pyspark.__version__), ListenerTransport.file, location=str(events), namespace="processes"
     )
-    given = {
+    conf = {
         "spark.master": "local[2]",
         "spark.ui.enabled": "false",
         "spark.sql.shuffle.partitions": "2",
@@ -33,7 +33,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         "spark.jars.packages": POSTGRES_DRIVER,
     }
     try:
-        session = open_session("tests.spark", process_conf(wanted, list(TableFormat), given))
+        session = open_session("tests.spark", process_conf(options, list(TableFormat), conf))
     except MissingDependency as missing:
         pytest.skip(str(missing))
     yield session
@@ -41,5 +41,5 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 @pytest.fixture
-def works(tmp_path: Path, sqlite_store: Store, spark: Any) -> Works:
-    return Works(tmp_path, sqlite_store, spark)
+def harness(tmp_path: Path, sqlite_store: Store, spark: Any) -> SparkHarness:
+    return SparkHarness(tmp_path, sqlite_store, spark)

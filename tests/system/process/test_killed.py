@@ -1,4 +1,4 @@
-"""A run that ends in the middle, wherever that is: what was published stays, or what is new is, and never a mixture."""
+"""A run that is interrupted at any backend call publishes all of its outputs or none."""
 
 from collections.abc import Sequence
 from typing import Any, TypeVar
@@ -11,7 +11,7 @@ from bridge.queries.query import Query
 from bridge.queries.versions import VersionsQuery
 from bridge.versions.command import Command
 from connectors.errors import NoResponse, Unreachable
-from tests.system.process.works import READ, Works
+from tests.system.process.spark_harness import RAW_INPUT, SparkHarness
 
 pytestmark = [
     pytest.mark.system("java", "spark"),
@@ -21,105 +21,109 @@ pytestmark = [
 ]
 
 A = TypeVar("A")
-TWO = f"""
-{READ}
+TWO_OUTPUTS = f"""
+{RAW_INPUT}
 steps: [{{name: made, sql: "SELECT id, amount FROM raw"}}]
 outputs: [{{dataset: first, from: made}}, {{dataset: second, from: made, mode: append}}]
 quality: [{{on: first, check: unique, column: id}}]
 """
 
 
-class Killed(BaseException):
-    """What nobody in the process hears of, as kill -9."""
+class SimulatedKill(BaseException):
+    """Simulates kill -9: no handler catches it."""
 
 
-class Severed:
-    """A link that breaks at one of its calls: before it is done, or after it is and before anybody knows."""
+class FailingBackend:
+    """Backend that fails at one of its calls, before or after executing it."""
 
-    def __init__(self, link: ProcessBackend, call: int, error: BaseException, *, done: bool) -> None:
-        self._link = link
-        self._left = call
+    def __init__(self, backend: ProcessBackend, call: int, error: BaseException, *, execute: bool) -> None:
+        self._backend = backend
+        self._calls_left = call
         self._error = error
-        self._done = done
+        self._execute = execute
 
-    def _call(self, what: Any, given: Any) -> Any:
-        self._left -= 1
-        if self._left != 0:
-            return what(given)
-        if self._done:
-            what(given)
+    def _call(self, method: Any, argument: Any) -> Any:
+        self._calls_left -= 1
+        if self._calls_left != 0:
+            return method(argument)
+        if self._execute:
+            method(argument)
         raise self._error
 
-    def query(self, question: Query[A]) -> A:
-        found: A = self._call(self._link.query, question)
-        return found
+    def query(self, query: Query[A]) -> A:
+        result: A = self._call(self._backend.query, query)
+        return result
 
-    def execute(self, order: Command[A]) -> A:
-        found: A = self._call(self._link.execute, order)
-        return found
+    def execute(self, command: Command[A]) -> A:
+        result: A = self._call(self._backend.execute, command)
+        return result
 
     def send_events(self, events: Sequence[bytes]) -> list[str]:
-        refused: list[str] = self._call(self._link.send_events, events)
-        return refused
+        errors: list[str] = self._call(self._backend.send_events, events)
+        return errors
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to close."""
 
 
-def calls_of_a_run(works: Works) -> int:
-    """Count what a run tells and asks once its plan is made."""
-    severed = Severed(works.backend, 1 << 30, Killed(), done=False)
-    works.runner(works.plan(TWO), severed).run()
-    return (1 << 30) - severed._left
+def count_backend_calls(harness: SparkHarness) -> int:
+    """Number of backend calls of a run after planning."""
+    backend = FailingBackend(harness.backend, 1 << 30, SimulatedKill(), execute=False)
+    harness.runner(harness.plan(TWO_OUTPUTS), backend).run()
+    return (1 << 30) - backend._calls_left
 
 
-def pair(works: Works) -> tuple[str | None, str | None]:
-    return works.published("first"), works.published("second")
+def published_versions(harness: SparkHarness) -> tuple[str | None, str | None]:
+    return harness.published("first"), harness.published("second")
 
 
-@pytest.mark.parametrize("done", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("execute", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize(
     "error",
-    [Killed(), Unreachable("down"), NoResponse("down"), StoreFull("no room")],
-    ids=lambda one: type(one).__name__,
+    [SimulatedKill(), Unreachable("down"), NoResponse("down"), StoreFull("no room")],
+    ids=lambda error: type(error).__name__,
 )
-def test_wherever_a_run_ends_it_is_published_whole_or_not_at_all_and_rerun_clean(
-    works: Works, error: BaseException, done: bool
+def test_interrupted_run_publishes_all_outputs_or_none(
+    harness: SparkHarness, error: BaseException, execute: bool
 ) -> None:
-    most = calls_of_a_run(works)
-    rows = [one[0] for one in works.rows("second")]
-    for call in range(1, most + 1):
-        before = pair(works)
+    call_count = count_backend_calls(harness)
+    rows = [row[0] for row in harness.rows("second")]
+    for call in range(1, call_count + 1):
+        before = published_versions(harness)
         rows.append(100 + call)
-        works.raw(f"id,account,amount,day\n{100 + call},a,1,2026-01-31\n")
-        plan = works.plan(TWO)
+        harness.write_raw(f"id,account,amount,day\n{100 + call},a,1,2026-01-31\n")
+        plan = harness.plan(TWO_OUTPUTS)
         with pytest.raises(type(error)):
-            works.runner(plan, Severed(works.backend, call, error, done=done)).run()
-        new = tuple(one.tag for one in plan.outputs)
-        assert pair(works) in (before, new), f"call {call}"
-        if pair(works) == before:
-            assert [one[0] for one in works.rows("second")] == rows[:-1], f"call {call}"
-        ran = works.run(TWO)
-        assert pair(works) == tuple(one.version for one in ran.outputs)
-        assert ([one[0] for one in works.rows("first")], [one[0] for one in works.rows("second")]) == (
+            harness.runner(plan, FailingBackend(harness.backend, call, error, execute=execute)).run()
+        new = tuple(output.tag for output in plan.outputs)
+        assert published_versions(harness) in (before, new), f"call {call}"
+        if published_versions(harness) == before:
+            assert [row[0] for row in harness.rows("second")] == rows[:-1], f"call {call}"
+        result = harness.run(TWO_OUTPUTS)
+        assert published_versions(harness) == tuple(output.version for output in result.outputs)
+        assert ([row[0] for row in harness.rows("first")], [row[0] for row in harness.rows("second")]) == (
             [rows[-1]],
             rows,
         )
     for dataset in ("first", "second"):
-        versions = works.backend.query(VersionsQuery(namespace="file", name=works.path(dataset), limit=1000)).items
-        keys = [one.idempotency_key for one in versions]
-        assert len(keys) == len(set(keys)) == most + 1, "one version for each that was wanted"
+        versions = harness.backend.query(
+            VersionsQuery(namespace="file", name=harness.path(dataset), limit=1000)
+        ).items
+        keys = [version.idempotency_key for version in versions]
+        assert len(keys) == len(set(keys)) == call_count + 1, "one version per plan"
 
 
-def test_a_completion_that_is_told_twice_is_one_version(works: Works) -> None:
-    told: list[bytes] = []
+def test_duplicate_completion_creates_one_version(harness: SparkHarness) -> None:
+    sent: list[bytes] = []
 
-    class Twice(Severed):
+    class DuplicatingBackend(FailingBackend):
         def send_events(self, events: Sequence[bytes]) -> list[str]:
-            told.extend(events)
-            return self._link.send_events([*events, *events])
+            sent.extend(events)
+            return self._backend.send_events([*events, *events])
 
-    works.runner(works.plan(TWO), Twice(works.backend, -1, Killed(), done=False)).run()
-    works.backend.send_events(told)
+    harness.runner(
+        harness.plan(TWO_OUTPUTS), DuplicatingBackend(harness.backend, -1, SimulatedKill(), execute=False)
+    ).run()
+    harness.backend.send_events(sent)
     for dataset in ("first", "second"):
-        assert len(works.backend.query(VersionsQuery(namespace="file", name=works.path(dataset))).items) == 1
+        assert len(harness.backend.query(VersionsQuery(namespace="file", name=harness.path(dataset))).items) == 1

@@ -1,4 +1,4 @@
-"""Processes on a real Spark with the real listener: what is published, what is not, and what is told of both."""
+"""Processes on a real Spark with the real listener: versions, publication, checks and lineage."""
 
 import json
 import shutil
@@ -11,7 +11,7 @@ from bridge.queries.publications import PublicationsQuery
 from bridge.queries.versions import ResolveVersionQuery, VersionsQuery
 from bridge.versions.publish_commands import RollBackCommand, RollBackItem
 from connectors.errors import InvalidData
-from tests.system.process.works import READ, TRADES, Works, check, process
+from tests.system.process.spark_harness import RAW_INPUT, TRADES, SparkHarness, process_yaml, quality_yaml
 
 pytestmark = [
     pytest.mark.system("java", "spark"),
@@ -21,101 +21,106 @@ pytestmark = [
 ]
 
 
-def test_what_is_written_is_a_published_version_with_rows_and_a_checksum(works: Works) -> None:
-    ran = works.run(process())
-    (made,) = ran.outputs
-    found = works.backend.query(ResolveVersionQuery(namespace="file", name=works.path("positions")))
-    assert (found.tag, found.path, found.rows, found.checksum) == (made.version, made.path, 3, made.checksum)
-    assert (made.checksum or "").startswith("xxhash64:")
-    assert [row[0] for row in works.rows("positions")] == [1, 2, 3]
-    assert works.state(ran.run_id) == "COMPLETE"
+def test_run_publishes_version_with_row_count_and_checksum(harness: SparkHarness) -> None:
+    result = harness.run(process_yaml())
+    (output,) = result.outputs
+    version = harness.backend.query(ResolveVersionQuery(namespace="file", name=harness.path("positions")))
+    assert (version.tag, version.path, version.rows, version.checksum) == (
+        output.version,
+        output.path,
+        3,
+        output.checksum,
+    )
+    assert (output.checksum or "").startswith("xxhash64:")
+    assert [row[0] for row in harness.rows("positions")] == [1, 2, 3]
+    assert harness.state(result.run_id) == "COMPLETE"
 
 
-def test_the_checksum_knows_contents_and_no_order(works: Works) -> None:
-    sums = [
-        works.run(process(sql=sql), rerun=True).outputs[0].checksum
+def test_checksum_ignores_row_order(harness: SparkHarness) -> None:
+    checksums = [
+        harness.run(process_yaml(sql=sql), rerun=True).outputs[0].checksum
         for sql in (
             "SELECT * FROM raw",
             "SELECT * FROM raw ORDER BY amount",
             "SELECT id + 1 AS id, account, amount, day FROM raw",
         )
     ]
-    assert sums[0] == sums[1] != sums[2]
+    assert checksums[0] == checksums[1] != checksums[2]
 
 
-def test_the_same_run_again_does_nothing_and_new_rows_make_a_new_version(works: Works) -> None:
-    first = works.run(process())
-    again = works.run(process())
-    assert (again.ended, again.outputs[0].version) == ("unchanged", first.outputs[0].version)
-    works.raw(TRADES + "4,c,7,2026-01-31\n")
-    later = works.run(process())
-    assert (later.ended, len(works.rows("positions"))) == ("published", 4)
-    assert len(works.backend.query(VersionsQuery(namespace="file", name=works.path("positions"))).items) == 2
+def test_unchanged_input_skips_run_and_new_rows_create_version(harness: SparkHarness) -> None:
+    first = harness.run(process_yaml())
+    repeated = harness.run(process_yaml())
+    assert (repeated.ended, repeated.outputs[0].version) == ("unchanged", first.outputs[0].version)
+    harness.write_raw(TRADES + "4,c,7,2026-01-31\n")
+    later = harness.run(process_yaml())
+    assert (later.ended, len(harness.rows("positions"))) == ("published", 4)
+    assert len(harness.backend.query(VersionsQuery(namespace="file", name=harness.path("positions"))).items) == 2
 
 
-def test_appended_rows_come_to_those_that_are_there_once(works: Works) -> None:
-    text = process(", mode: append")
-    works.run(text)
-    works.raw("id,account,amount,day\n4,c,7,2026-02-01\n")
-    works.run(text)
-    works.run(text)
-    assert [row[0] for row in works.rows("positions")] == [1, 2, 3, 4]
-    folders = sorted(one.name for one in (works.lake / "positions").iterdir())
-    assert len(folders) == 2, "what was there is not written again"
+def test_append_adds_rows_once(harness: SparkHarness) -> None:
+    text = process_yaml(", mode: append")
+    harness.run(text)
+    harness.write_raw("id,account,amount,day\n4,c,7,2026-02-01\n")
+    harness.run(text)
+    harness.run(text)
+    assert [row[0] for row in harness.rows("positions")] == [1, 2, 3, 4]
+    folders = sorted(path.name for path in (harness.lake / "positions").iterdir())
+    assert len(folders) == 2, "existing files are not written again"
 
 
-def test_merged_rows_take_the_place_of_those_with_their_keys(works: Works) -> None:
-    text = process(", mode: merge, keys: [id]")
-    works.run(text)
-    works.raw("id,account,amount,day\n2,b,99,2026-02-01\n5,d,1,2026-02-01\n")
-    works.run(text)
-    assert [(row[0], row[2]) for row in works.rows("positions")] == [(1, 10.5), (2, 99.0), (3, 1.5), (5, 1.0)]
+def test_merge_replaces_rows_with_equal_keys(harness: SparkHarness) -> None:
+    text = process_yaml(", mode: merge, keys: [id]")
+    harness.run(text)
+    harness.write_raw("id,account,amount,day\n2,b,99,2026-02-01\n5,d,1,2026-02-01\n")
+    harness.run(text)
+    assert [(row[0], row[2]) for row in harness.rows("positions")] == [(1, 10.5), (2, 99.0), (3, 1.5), (5, 1.0)]
 
 
-def test_a_merge_of_a_key_twice_is_refused(works: Works) -> None:
-    works.raw(TRADES + "3,z,0,2026-01-31\n")
+def test_merge_rejects_duplicate_keys(harness: SparkHarness) -> None:
+    harness.write_raw(TRADES + "3,z,0,2026-01-31\n")
     with pytest.raises(InvalidData, match="merge keys of id on positions: 1 duplicate rows"):
-        works.run(process(", mode: merge, keys: [id]"))
-    assert works.published("positions") is None
+        harness.run(process_yaml(", mode: merge, keys: [id]"))
+    assert harness.published("positions") is None
 
 
-def test_partitions_that_are_written_take_the_place_of_their_own_only(works: Works) -> None:
-    text = process(", partition_by: [day]")
-    works.run(text)
-    works.raw("id,account,amount,day\n9,z,1,2026-01-31\n")
-    works.run(text)
-    assert [(row[0], str(row[3])) for row in works.rows("positions")] == [(1, "2026-01-30"), (9, "2026-01-31")]
+def test_partitioned_overwrite_replaces_only_written_partitions(harness: SparkHarness) -> None:
+    text = process_yaml(", partition_by: [day]")
+    harness.run(text)
+    harness.write_raw("id,account,amount,day\n9,z,1,2026-01-31\n")
+    harness.run(text)
+    assert [(row[0], str(row[3])) for row in harness.rows("positions")] == [(1, "2026-01-30"), (9, "2026-01-31")]
     by_day = {
-        part: works.backend.query(
-            ResolveVersionQuery(namespace="file", name=works.path("positions"), partition=part)
+        part: harness.backend.query(
+            ResolveVersionQuery(namespace="file", name=harness.path("positions"), partition=part)
         ).rows
         for part in ("day=2026-01-30", "day=2026-01-31")
     }
-    assert by_day == {"day=2026-01-30": 3, "day=2026-01-31": 1}, "a partition has the version that wrote it"
-    works.run(process(", partition_by: [day], replace: all"), rerun=True)
-    assert [row[0] for row in works.rows("positions")] == [9]
+    assert by_day == {"day=2026-01-30": 3, "day=2026-01-31": 1}, "a partition resolves to the version that wrote it"
+    harness.run(process_yaml(", partition_by: [day], replace: all"), rerun=True)
+    assert [row[0] for row in harness.rows("positions")] == [9]
 
 
-def test_no_rows_replace_no_partition_and_are_read_as_none(works: Works) -> None:
-    none = process(", partition_by: [day]", sql="SELECT * FROM raw WHERE id > 100")
-    works.run(none)
-    assert works.rows("positions") == []
-    works.run(process(", partition_by: [day]"))
-    works.run(none, rerun=True)
-    assert len(works.rows("positions")) == 3
+def test_empty_output_replaces_no_partition(harness: SparkHarness) -> None:
+    empty = process_yaml(", partition_by: [day]", sql="SELECT * FROM raw WHERE id > 100")
+    harness.run(empty)
+    assert harness.rows("positions") == []
+    harness.run(process_yaml(", partition_by: [day]"))
+    harness.run(empty, rerun=True)
+    assert len(harness.rows("positions")) == 3
 
 
-def test_texts_that_look_like_numbers_stay_texts_as_partitions(works: Works) -> None:
-    works.run(process(", partition_by: [code]", sql="SELECT id, '007' AS code FROM raw"))
-    assert works.rows("positions")[0] == (1, "007")
+def test_numeric_strings_stay_strings_as_partition_values(harness: SparkHarness) -> None:
+    harness.run(process_yaml(", partition_by: [code]", sql="SELECT id, '007' AS code FROM raw"))
+    assert harness.rows("positions")[0] == (1, "007")
 
 
-@pytest.mark.parametrize("form", ["csv", "json", "files"])
-def test_other_forms_are_read_back_with_their_types(works: Works, form: str) -> None:
-    works.run(process(f", format: {form}"))
-    assert next((row[0], row[2], str(row[3])) for row in works.rows("positions")) == (1, 10.5, "2026-01-30")
-    folder = next((works.lake / "positions").iterdir())
-    if form == "files":
+@pytest.mark.parametrize("file_format", ["csv", "json", "files"])
+def test_file_formats_preserve_types(harness: SparkHarness, file_format: str) -> None:
+    harness.run(process_yaml(f", format: {file_format}"))
+    assert next((row[0], row[2], str(row[3])) for row in harness.rows("positions")) == (1, 10.5, "2026-01-30")
+    folder = next((harness.lake / "positions").iterdir())
+    if file_format == "files":
         manifest = json.loads((folder / "manifest.json").read_bytes())
         assert (manifest["rows"], manifest["columns"]["day"], len(manifest["files"][0]["sha256"])) == (3, "date", 64)
 
@@ -127,7 +132,7 @@ PASSING = [
     "check: referential, column: account, references: raw.account",
     "check: sql, sql: 'SELECT sum(amount) FROM positions', expected: 32",
 ]  # fmt: skip
-#: Checks, what is said of them, and the account that each row has then.
+#: Check -> (message, SQL of the account column).
 FAILING = {
     "check: not_null, column: account": ("1 rows are null", "nullif(account, 'b')"),
     "check: unique, column: account": ("1 duplicate rows", "account"),
@@ -143,211 +148,230 @@ FAILING = {
 }
 
 
-def test_checks_that_hold_let_a_version_be_published(works: Works) -> None:
-    ran = works.run(process(quality=check(*PASSING)))
-    assert [one.passed for one in ran.checks] == [True] * len(PASSING)
+def test_passing_checks_publish_version(harness: SparkHarness) -> None:
+    result = harness.run(process_yaml(quality=quality_yaml(*PASSING)))
+    assert [check.passed for check in result.checks] == [True] * len(PASSING)
 
 
 @pytest.mark.parametrize("severity", ["fail", "warn"])
-def test_checks_that_do_not_hold_say_why_and_keep_what_is_published(works: Works, severity: str) -> None:
-    works.run(process())
-    before = works.published("positions")
-    for wanted, (said, account) in FAILING.items():
+def test_failing_checks_report_reason_and_keep_published_version(harness: SparkHarness, severity: str) -> None:
+    harness.run(process_yaml())
+    before = harness.published("positions")
+    for failing_check, (message, account) in FAILING.items():
         sql = f"SELECT id, {account} AS account, amount, day FROM raw"
-        text = process(sql=sql, quality=check(f"{wanted}, severity: {severity}"))
+        text = process_yaml(sql=sql, quality=quality_yaml(f"{failing_check}, severity: {severity}"))
         if severity == "fail":
             with pytest.raises(InvalidData) as caught:
-                works.run(text, rerun=True)
-            assert str(caught.value).endswith(said)
-            assert works.published("positions") == before
+                harness.run(text, rerun=True)
+            assert str(caught.value).endswith(message)
+            assert harness.published("positions") == before
         else:
-            ran = works.run(text, rerun=True)
-            assert [(one.passed, one.said.endswith(said)) for one in ran.checks] == [(False, True)], ran.checks
-    states = works.store.rows(
+            result = harness.run(text, rerun=True)
+            assert [(check.passed, check.said.endswith(message)) for check in result.checks] == [(False, True)], (
+                result.checks
+            )
+    states = harness.store.rows(
         "SELECT event_type, count(*) FROM ol_run WHERE run_uuid LIKE '01890000%' GROUP BY 1 ORDER BY 1"
     )
     assert dict(states) == (
         {"COMPLETE": 1, "FAIL": len(FAILING)} if severity == "fail" else {"COMPLETE": 1 + len(FAILING)}
     )
-    told = works.store.rows("SELECT DISTINCT status FROM quality_check_result")
-    assert told == [("FAIL" if severity == "fail" else "WARN",)]
+    statuses = harness.store.rows("SELECT DISTINCT status FROM quality_check_result")
+    assert statuses == [("FAIL" if severity == "fail" else "WARN",)]
 
 
-def test_a_check_of_a_step_looks_at_the_step(works: Works) -> None:
+def test_check_on_step_tests_rows_of_step(harness: SparkHarness) -> None:
     steps = "  - {name: first, sql: SELECT * FROM made WHERE id < 3}\n"
     quality = "quality: [{on: made, check: row_count, max: 2}]\n"
     with pytest.raises(InvalidData, match="row_count on made: 3 rows; expected at most 2"):
-        works.run(process(steps=steps, quality=quality).replace("from: made", "from: first"))
+        harness.run(process_yaml(steps=steps, quality=quality).replace("from: made", "from: first"))
 
 
-def test_a_profile_tells_of_every_column(works: Works) -> None:
-    works.run(process(", profile: true"))
-    body = works.store.value("SELECT body FROM facet WHERE name = 'output:dataQualityMetrics'")
+def test_profile_covers_every_column(harness: SparkHarness) -> None:
+    harness.run(process_yaml(", profile: true"))
+    body = harness.store.value("SELECT body FROM facet WHERE name = 'output:dataQualityMetrics'")
     columns = json.loads(body)["columnMetrics"]
-    of = {name: {key: value for key, value in found.items() if value != {}} for name, found in columns.items()}
-    assert of["amount"] == {"nullCount": 0, "distinctCount": 3, "min": 1.5, "max": 20.0, "sum": 32.0, "count": 3}
-    assert of["account"] == {"nullCount": 0, "distinctCount": 2, "count": 3}
+    profiles = {
+        name: {key: value for key, value in metrics.items() if value != {}} for name, metrics in columns.items()
+    }
+    assert profiles["amount"] == {
+        "nullCount": 0,
+        "distinctCount": 3,
+        "min": 1.5,
+        "max": 20.0,
+        "sum": 32.0,
+        "count": 3,
+    }
+    assert profiles["account"] == {"nullCount": 0, "distinctCount": 2, "count": 3}
 
 
-def test_all_outputs_are_published_or_none(works: Works) -> None:
-    two = process().replace("outputs: [", "outputs: [{dataset: other, from: made}, ")
-    works.run(two)
-    before = works.published("other"), works.published("positions")
-    works.raw(TRADES + "4,,7,2026-01-31\n")
+def test_all_outputs_are_published_or_none(harness: SparkHarness) -> None:
+    two_outputs = process_yaml().replace("outputs: [", "outputs: [{dataset: other, from: made}, ")
+    harness.run(two_outputs)
+    before = harness.published("other"), harness.published("positions")
+    harness.write_raw(TRADES + "4,,7,2026-01-31\n")
     with pytest.raises(InvalidData):
-        works.run(two + check("check: not_null, column: account"))
-    assert (works.published("other"), works.published("positions")) == before
-    ran = works.run(two)
-    assert {one.version for one in ran.outputs} == {works.published("other"), works.published("positions")}
-    moves = works.backend.query(PublicationsQuery(namespace="file", name=works.path("other"))).items
-    assert moves[0].publication == ran.publication
+        harness.run(two_outputs + quality_yaml("check: not_null, column: account"))
+    assert (harness.published("other"), harness.published("positions")) == before
+    result = harness.run(two_outputs)
+    assert {output.version for output in result.outputs} == {
+        harness.published("other"),
+        harness.published("positions"),
+    }
+    publications = harness.backend.query(PublicationsQuery(namespace="file", name=harness.path("other"))).items
+    assert publications[0].publication == result.publication
 
 
-def test_of_two_runs_at_once_one_is_published_and_the_other_told(works: Works) -> None:
-    first, second = works.plan(process(), rerun=True), works.plan(process(), rerun=True)
-    ran = works.runner(first).run()
+def test_second_of_two_concurrent_runs_fails_with_conflict(harness: SparkHarness) -> None:
+    first, second = harness.plan(process_yaml(), rerun=True), harness.plan(process_yaml(), rerun=True)
+    result = harness.runner(first).run()
     with pytest.raises(StateConflict, match="is published, but none was expected"):
-        works.runner(second).run()
-    assert works.published("positions") == ran.outputs[0].version
+        harness.runner(second).run()
+    assert harness.published("positions") == result.outputs[0].version
 
 
-def test_a_run_that_was_beaten_is_published_when_it_is_run_again(works: Works) -> None:
-    plan = works.plan(process())
-    works.run(process(), rerun=True)
+def test_run_after_conflict_publishes_its_version(harness: SparkHarness) -> None:
+    plan = harness.plan(process_yaml())
+    harness.run(process_yaml(), rerun=True)
     with pytest.raises(StateConflict):
-        works.runner(plan).run()
-    ran = works.run(process())
-    assert (ran.ended, works.published("positions")) == ("published", plan.outputs[0].tag)
+        harness.runner(plan).run()
+    result = harness.run(process_yaml())
+    assert (result.ended, harness.published("positions")) == ("published", plan.outputs[0].tag)
 
 
-def test_what_somebody_rolled_back_is_not_published_again_by_itself(works: Works) -> None:
-    works.run(process())
-    works.raw("id,account,amount,day\n4,c,7,2026-02-01\n")
-    bad = works.run(process()).outputs[0].version
-    where = {"namespace": "file", "name": works.path("positions")}
-    works.backend.execute(RollBackCommand(datasets=[RollBackItem(**where)]))
-    good = works.published("positions")
+def test_rolled_back_version_needs_rerun_to_be_published(harness: SparkHarness) -> None:
+    harness.run(process_yaml())
+    harness.write_raw("id,account,amount,day\n4,c,7,2026-02-01\n")
+    bad = harness.run(process_yaml()).outputs[0].version
+    location = {"namespace": "file", "name": harness.path("positions")}
+    harness.backend.execute(RollBackCommand(datasets=[RollBackItem(**location)]))
+    good = harness.published("positions")
     with pytest.raises(StateConflict, match=f"rolled back .positions {bad}.: --rerun creates a new version"):
-        works.run(process())
-    assert works.published("positions") == good
-    assert works.run(process(), rerun=True).ended == "published"
+        harness.run(process_yaml())
+    assert harness.published("positions") == good
+    assert harness.run(process_yaml(), rerun=True).ended == "published"
 
 
-def test_what_another_run_replaced_is_published_again_when_it_is_wanted(works: Works) -> None:
-    first = works.run(process()).outputs[0].version
-    works.run(process(sql="SELECT * FROM raw LIMIT 1"))
-    ran = works.run(process())
-    assert (ran.ended, works.published("positions")) == ("published", first)
+def test_replaced_version_is_published_again(harness: SparkHarness) -> None:
+    first = harness.run(process_yaml()).outputs[0].version
+    harness.run(process_yaml(sql="SELECT * FROM raw LIMIT 1"))
+    result = harness.run(process_yaml())
+    assert (result.ended, harness.published("positions")) == ("published", first)
 
 
-def test_appending_to_what_somebody_changed_meanwhile_is_done_anew(works: Works) -> None:
-    text = process(", mode: append")
-    works.run(text)
-    works.raw("id,account,amount,day\n4,c,7,2026-02-01\n")
-    slow = works.plan(text)
-    works.raw("id,account,amount,day\n5,c,7,2026-02-01\n")
-    works.run(text)
-    works.raw("id,account,amount,day\n4,c,7,2026-02-01\n")
+def test_append_after_conflict_adds_rows_once(harness: SparkHarness) -> None:
+    text = process_yaml(", mode: append")
+    harness.run(text)
+    harness.write_raw("id,account,amount,day\n4,c,7,2026-02-01\n")
+    outdated_plan = harness.plan(text)
+    harness.write_raw("id,account,amount,day\n5,c,7,2026-02-01\n")
+    harness.run(text)
+    harness.write_raw("id,account,amount,day\n4,c,7,2026-02-01\n")
     with pytest.raises(StateConflict):
-        works.runner(slow).run()
-    works.run(text)
-    assert [row[0] for row in works.rows("positions")] == [1, 2, 3, 4, 5]
+        harness.runner(outdated_plan).run()
+    harness.run(text)
+    assert [row[0] for row in harness.rows("positions")] == [1, 2, 3, 4, 5]
 
 
-def test_a_job_that_breaks_says_why_and_publishes_nothing(works: Works) -> None:
-    text = process(sql="SELECT CASE WHEN id = 2 THEN raise_error('an order below 100') ELSE id END AS id FROM raw")
+def test_failing_job_reports_error_and_publishes_nothing(harness: SparkHarness) -> None:
+    text = process_yaml(
+        sql="SELECT CASE WHEN id = 2 THEN raise_error('an order below 100') ELSE id END AS id FROM raw"
+    )
     with pytest.raises(JobFailed, match="an order below 100"):
-        works.run(text)
-    assert works.published("positions") is None
-    error = works.store.value(
+        harness.run(text)
+    assert harness.published("positions") is None
+    error = harness.store.value(
         "SELECT error_message FROM process_run WHERE run_uuid = ?", "01890000-0000-7000-8000-000000000001"
     )
     assert "an order below 100" in error
 
 
-def test_columns_that_come_otherwise_than_promised_are_told(works: Works) -> None:
+def test_unexpected_columns_are_rejected(harness: SparkHarness) -> None:
     with pytest.raises(InvalidData, match=r"outputs.positions: column id has type int, expected bigint"):
-        works.run(process(", columns: {id: bigint}"))
-    works.run(process(", mode: append"))
+        harness.run(process_yaml(", columns: {id: bigint}"))
+    harness.run(process_yaml(", mode: append"))
     with pytest.raises(
         ProcessNotReady, match=r"has column amount \(double\), which is now missing: use mode: overwrite"
     ):
-        works.run(process(", mode: append", sql="SELECT id, account, day FROM raw"))
+        harness.run(process_yaml(", mode: append", sql="SELECT id, account, day FROM raw"))
 
 
-def test_python_makes_what_sql_cannot_say(works: Works) -> None:
-    (works.folder / "maker_of_doubles.py").write_text(
+def test_python_step(harness: SparkHarness) -> None:
+    (harness.folder / "maker_of_doubles.py").write_text(
         "def make(views, params):\n    raw = views['raw']\n    return raw.withColumn('amount', raw.amount * params['times'])\n"
     )
     steps = "  - {name: doubled, python: 'maker_of_doubles:make', reads: [raw]}\n"
-    text = "params: {times: {type: integer, default: 2}}\n" + process(steps=steps).replace(
+    text = "params: {times: {type: integer, default: 2}}\n" + process_yaml(steps=steps).replace(
         "from: made", "from: doubled"
     )
-    works.run(text)
-    assert [row[2] for row in works.rows("positions")] == [21.0, 40.0, 3.0]
+    harness.run(text)
+    assert [row[2] for row in harness.rows("positions")] == [21.0, 40.0, 3.0]
 
 
-def test_parameters_reach_sql_by_their_names(works: Works) -> None:
-    text = "params: {day: {type: date, required: true}}\n" + process(
+def test_parameters_are_available_in_sql(harness: SparkHarness) -> None:
+    text = "params: {day: {type: date, required: true}}\n" + process_yaml(
         sql="SELECT id, :day AS day FROM raw WHERE day = :day"
     )
-    works.run(text, params={"day": "2026-01-31"})
-    assert [row[0] for row in works.rows("positions")] == [2, 3]
+    harness.run(text, params={"day": "2026-01-31"})
+    assert [row[0] for row in harness.rows("positions")] == [2, 3]
 
 
-def test_files_with_a_manifest_become_a_version_once_they_are_as_it_says(works: Works) -> None:
-    works.run(process(", format: files"))
-    brought = works.lake / "brought"
-    shutil.copytree(next((works.lake / "positions").iterdir()), brought)
-    (brought / "_lineage_bridge.json").unlink()
+def test_files_become_version_only_if_manifest_matches(harness: SparkHarness) -> None:
+    harness.run(process_yaml(", format: files"))
+    delivery = harness.lake / "brought"
+    shutil.copytree(next((harness.lake / "positions").iterdir()), delivery)
+    (delivery / "_lineage_bridge.json").unlink()
     text = "inputs: [{dataset: brought, as: it, format: files, manifest: manifest.json}]\noutputs: [{dataset: taken, from: it}]\n"
-    works.run(text)
-    assert next((row[0], str(row[3])) for row in works.rows("taken")) == (1, "2026-01-30")
-    (version,) = works.backend.query(VersionsQuery(namespace="file", name=works.path("brought"))).items
-    assert (version.rows, version.path) == (3, str(brought))
-    manifest = json.loads((brought / "manifest.json").read_bytes())
-    (brought / "manifest.json").write_text(json.dumps(manifest | {"rows": 4}))
+    harness.run(text)
+    assert next((row[0], str(row[3])) for row in harness.rows("taken")) == (1, "2026-01-30")
+    (version,) = harness.backend.query(VersionsQuery(namespace="file", name=harness.path("brought"))).items
+    assert (version.rows, version.path) == (3, str(delivery))
+    manifest = json.loads((delivery / "manifest.json").read_bytes())
+    (delivery / "manifest.json").write_text(json.dumps(manifest | {"rows": 4}))
     with pytest.raises(InvalidData, match="has 3 rows, the manifest says 4"):
-        works.run(text)
-    assert len(works.backend.query(VersionsQuery(namespace="file", name=works.path("brought"))).items) == 1
+        harness.run(text)
+    assert len(harness.backend.query(VersionsQuery(namespace="file", name=harness.path("brought"))).items) == 1
 
 
-def test_steps_link_what_is_read_to_what_is_written_by_table_and_column(works: Works) -> None:
+def test_materialized_steps_appear_in_table_and_column_lineage(harness: SparkHarness) -> None:
     text = f"""
-{READ}
+{RAW_INPUT}
 steps:
   - {{name: kept, sql: "SELECT account, sum(amount) AS total FROM raw GROUP BY account", materialize: true}}
   - {{name: masked, sql: "SELECT sha2(account, 256) AS who, total FROM kept"}}
   - {{name: days, sql: "SELECT DISTINCT day FROM raw"}}
 outputs: [{{dataset: positions, from: masked}}, {{dataset: calendar, from: days}}]
 """
-    works.run(text)
+    harness.run(text)
     edges = {
-        target: {row[:2] for row in works.store.upstream(works.path(target), namespace="file")}
+        target: {row[:2] for row in harness.store.upstream(harness.path(target), namespace="file")}
         for target in ("p/kept", "positions", "calendar")
     }
-    raw, kept = works.path("raw"), works.path("p/kept")
+    raw, kept = harness.path("raw"), harness.path("p/kept")
     assert edges == {"p/kept": {(raw, "p")}, "positions": {(kept, "p")}, "calendar": {(raw, "p")}}
-    found = works.backend.query(
-        LineageQuery(namespace="file", name=works.path("positions"), depth=1, columns=True)
+    column_edges = harness.backend.query(
+        LineageQuery(namespace="file", name=harness.path("positions"), depth=1, columns=True)
     ).columns
-    assert {(one.source.name, one.source.column, one.target.column, one.subtype, one.masking) for one in found} == {
+    assert {
+        (edge.source.name, edge.source.column, edge.target.column, edge.subtype, edge.masking)
+        for edge in column_edges
+    } == {
         (kept, "total", "total", "IDENTITY", False),
         (kept, "account", "who", "TRANSFORMATION", True),
     }
 
 
-def test_the_facet_of_steps_tells_what_each_is_made_from(works: Works) -> None:
-    ran = works.run(
-        process(steps="  - {name: few, sql: SELECT id AS key FROM made WHERE id < 3}\n").replace(
+def test_steps_facet_lists_sources_of_each_step(harness: SparkHarness) -> None:
+    result = harness.run(
+        process_yaml(steps="  - {name: few, sql: SELECT id AS key FROM made WHERE id < 3}\n").replace(
             "from: made", "from: few"
         )
     )
-    body = works.store.value("SELECT body FROM facet WHERE name = 'lineageBridge_steps'")
+    body = harness.store.value("SELECT body FROM facet WHERE name = 'lineageBridge_steps'")
     made, few = json.loads(body)["steps"]
-    assert ran.ended == "published"
+    assert result.ended == "published"
     assert (made["reads"], few["reads"], few["kind"], few["materialized"]) == (["raw"], ["made"], "sql", False)
     assert few["columns"] == {
         "key": [{"from": "made", "column": "id", "type": "DIRECT", "subtype": "IDENTITY", "masking": False}]
     }
-    assert [one["subtype"] for one in few["whole"]] == ["FILTER"]
+    assert [source["subtype"] for source in few["whole"]] == ["FILTER"]

@@ -1,4 +1,4 @@
-"""The same files through Spark: what is true of those of this machine is true of all."""
+"""The file system cases through Hadoop."""
 
 from pathlib import Path
 from typing import Any
@@ -18,15 +18,15 @@ pytestmark = [
 
 @pytest.mark.parametrize("scheme", ["", "file:", "file://"])
 @pytest.mark.parametrize("case", CASES)
-def test_files_through_spark(tmp_path: Path, spark: Any, case: str, scheme: str) -> None:
+def test_hadoop_file_system(tmp_path: Path, spark: Any, case: str, scheme: str) -> None:
     check_case(HadoopFileSystem(lambda: spark), tmp_path, CASES[case], scheme)
 
 
-def test_both_tell_the_same_of_a_file(tmp_path: Path, spark: Any) -> None:
+def test_hadoop_and_local_file_system_list_equal_files(tmp_path: Path, spark: Any) -> None:
     (tmp_path / "day=1").mkdir()
     (tmp_path / "day=1" / "a").write_bytes(b"123")
-    through = [
-        one._replace(path=one.path.removeprefix("file:"))
-        for one in HadoopFileSystem(lambda: spark).files(str(tmp_path))
+    hadoop_files = [
+        file._replace(path=file.path.removeprefix("file:"))
+        for file in HadoopFileSystem(lambda: spark).files(str(tmp_path))
     ]
-    assert through == LocalFileSystem().files(str(tmp_path))
+    assert hadoop_files == LocalFileSystem().files(str(tmp_path))
