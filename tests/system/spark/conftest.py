@@ -1,4 +1,4 @@
-"""The packages of the jobs are fetched once, by one process: Ivy's cache does not bear two that fill it."""
+"""Downloads the packages of the jobs once, in one process: the Ivy cache does not support concurrent writers."""
 
 import fcntl
 import tempfile
@@ -9,7 +9,7 @@ import pytest
 
 from connectors.errors import MissingDependency
 from connectors.spark.submit import submit_job
-from tests.system.spark.job import JOBS, POSTGRES_DRIVER, line_under_test, spark_under_test
+from tests.system.spark.job import JOBS, POSTGRES_DRIVER, release_under_test, spark_under_test
 
 _FETCH_SECONDS = 280
 
@@ -19,16 +19,16 @@ def _packages(tmp_path_factory: pytest.TempPathFactory) -> None:
     try:
         spark = spark_under_test()
     except MissingDependency:
-        return  # each test skips, with the reason
-    line = line_under_test()
-    packages = [package for package in (line.listener, line.iceberg, line.delta, POSTGRES_DRIVER) if package]
+        return  # each test skips itself
+    release = release_under_test()
+    packages = [package for package in (release.listener, release.iceberg, release.delta, POSTGRES_DRIVER) if package]
     with (Path(tempfile.gettempdir()) / "lineage-bridge-packages.lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if _fetched(packages):
             return
         folder = tmp_path_factory.mktemp("packages")
         log = folder / "fetch.log"
-        process = submit_job(spark, JOBS / "nothing.py", [], {"spark.jars.packages": ",".join(packages)}, folder, log)
+        process = submit_job(spark, JOBS / "no_op.py", [], {"spark.jars.packages": ",".join(packages)}, folder, log)
         try:
             code = process.wait(_FETCH_SECONDS)
         finally:

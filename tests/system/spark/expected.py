@@ -1,7 +1,7 @@
-"""What each job does, written from its code; and where the listener tells less, or more, than that.
+"""Expected lineage of each job, written by hand from its code, and known deviations of the listener.
 
-A case says the truth in `columns`. `gaps` are facts of it that the listener cannot or does not tell; `quirks` are facts
-that it tells and the code does not contain. Both are asserted, so that a listener that gets better is noticed.
+`columns` is the true column lineage of a job, `gaps` the part that the listener does not report, and `quirks` what it
+reports although the code does not contain it. Both are asserted, so that improvements of the listener are noticed.
 """
 
 from typing import NamedTuple
@@ -10,25 +10,25 @@ from connectors.spark.releases import TableFormat
 
 
 class Case(NamedTuple):
-    """One job: what it reads and writes, how many rows each version has, and where each column comes from."""
+    """Datasets, row counts of versions, edges and column edges of one job."""
 
     job: str
-    words: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
     catalog: TableFormat | None = None
     code: int = 0
     outcome: str = "SUCCESS"
     error: str = ""
     datasets: str = ""
-    versions: dict[str, list[int | None]] = {}  # noqa: RUF012 - a table that nobody changes
+    versions: dict[str, list[int | None]] = {}  # noqa: RUF012 - never modified
     edges: str = ""
     columns: str = ""
     gaps: str = ""
     quirks: str = ""
-    differs: dict[str, dict[str, str]] = {}  # noqa: RUF012 - as above; by line of Spark
+    differs: dict[str, dict[str, str]] = {}  # noqa: RUF012 - never modified; by Spark release
 
-    def on(self, line: str) -> "Case":
-        """Say what is expected on a line of Spark."""
-        return self._replace(**self.differs.get(line, {}))
+    def for_release(self, release: str) -> "Case":
+        """Apply the differences of a Spark release."""
+        return self._replace(**self.differs.get(release, {}))
 
 
 _GOOD_AND_BAD = Case(
@@ -75,7 +75,7 @@ CASES = (
             in/orders.csv.customer -> out/totals.*       JOIN
             in/customers.id        -> out/totals.*       JOIN
         """,
-        # An inner join drops what has no key: Spark makes that a filter, and the listener shows it.
+        # Spark adds a not-null filter on the keys of an inner join, and the listener reports it.
         quirks="""
             in/orders.csv.customer -> out/totals.*       FILTER
             in/customers.id        -> out/totals.*       FILTER
@@ -84,7 +84,7 @@ CASES = (
     Case(
         "tables",
         datasets="warehouse:sales.orders warehouse:sales.large",
-        # An empty table has a version, though nobody says that it has 0 rows.
+        # The version of the empty table has no row count.
         versions={"warehouse:sales.orders": [None, 3], "warehouse:sales.large": [2, 3]},
         edges="warehouse:sales.orders -> warehouse:sales.large",
         columns="""
@@ -117,13 +117,13 @@ CASES = (
             ice:sales.customers.name   -> ice:sales.north.name        IDENTITY
             ice:sales.customers.region -> ice:sales.north.*           FILTER
         """,
-        # Of a MERGE the listener tells the columns that rows keep, not those that the source brings.
+        # For MERGE, the listener reports kept columns but not those of the source.
         gaps="""
             in/customers.id            -> ice:sales.customers.id      IDENTITY
             in/customers.name          -> ice:sales.customers.name    IDENTITY
             in/customers.region        -> ice:sales.customers.region  IDENTITY
         """,
-        # Spark 3.5 tells them, and says of the keys that they reach every column.
+        # With Spark 3.5 it reports them, and the keys as inputs of every column.
         differs={
             "3.5": {
                 "gaps": "",
@@ -138,7 +138,7 @@ CASES = (
         "delta",
         catalog=TableFormat.delta,
         datasets="in/customers warehouse:default.customers lake/north",
-        # What a Delta write by path leaves has no statistics.
+        # Delta writes by path have no statistics.
         versions={"warehouse:default.customers": [None, 2, 3], "lake/north": [None]},
         edges="""
             in/customers                -> warehouse:default.customers
@@ -158,7 +158,7 @@ CASES = (
             warehouse:default.customers.name   -> lake/north.name                     IDENTITY
             warehouse:default.customers.region -> lake/north.*                        FILTER
         """,
-        # Of a MERGE the listener tells the columns that the source brings, not what rows keep nor how they are found.
+        # For MERGE, the listener reports columns of the source, but neither kept columns nor join keys.
         gaps="""
             in/customers.id                    -> warehouse:default.customers.*       JOIN
             warehouse:default.customers.id     -> warehouse:default.customers.*       JOIN
@@ -167,13 +167,13 @@ CASES = (
         """,
     ),
     _GOOD_AND_BAD._replace(job="failing", code=1, outcome="FAILED (derived)", error="amount is missing"),
-    _GOOD_AND_BAD._replace(words=("first",)),
-    # A gap: the job caught this failure and ended well, and no event tells that from a driver that died of it.
-    _GOOD_AND_BAD._replace(words=("last",), outcome="FAILED (derived)", error="amount is missing"),
+    _GOOD_AND_BAD._replace(arguments=("first",)),
+    # Gap: the job caught this failure and succeeded, but its events equal those of a driver that died.
+    _GOOD_AND_BAD._replace(arguments=("last",), outcome="FAILED (derived)", error="amount is missing"),
     Case(
         "shuffled",
         code=1,
-        # A gap: after a shuffle the listener tells of no failure, and calls action and application complete.
+        # Gap: after a shuffle the listener reports no failure, and action and application as complete.
         outcome="SUCCESS",
         datasets="in/orders.csv lake/totals",
         versions={"lake/totals": [None]},
@@ -185,7 +185,7 @@ CASES = (
     ),
     Case(
         "streaming",
-        # Gaps: what the file sink writes (out/regions) is never told, and what it reads is told file by file.
+        # Gaps: the output of the file sink (out/regions) is not reported, and its input is reported per file.
         datasets="in/customers in/customers/part.json out/names",
         versions={"out/names": [3]},
         edges="in/customers -> out/names",
@@ -193,7 +193,7 @@ CASES = (
             in/customers.id   -> out/names.id    IDENTITY
             in/customers.name -> out/names.name  TRANSFORMATION
         """,
-        # A batch that foreachBatch writes has no column lineage.
+        # Writes in foreachBatch have no column lineage.
         gaps="""
             in/customers.id   -> out/names.id    IDENTITY
             in/customers.name -> out/names.name  TRANSFORMATION
@@ -208,7 +208,7 @@ CASES = (
             in/customers.id   -> out/initials.id       IDENTITY
             in/customers.name -> out/initials.initial  TRANSFORMATION
         """,
-        # Nobody can look into a Python function from the plan.
+        # The plan does not show the inside of a Python function.
         gaps="in/customers.name -> out/initials.initial  TRANSFORMATION",
     ),
     Case(
@@ -229,8 +229,8 @@ CASES = (
             lake/by_region.id   -> out/north.id           IDENTITY
             lake/by_region.name -> out/north.name         IDENTITY
         """,
-        # The first write has the same name as the second, so its columns count as replaced. A partition column is told
-        # as changed, because Spark makes nulls of empty texts, and as reaching all others, because rows are sorted by it.
+        # Both writes have one name, so the second replaces the columns of the first. Partition columns are reported
+        # as transformed (Spark replaces empty strings by null) and as inputs of all columns (rows are sorted by them).
         gaps="""
             in/customers.name   -> lake/by_region.name    IDENTITY
             in/customers.region -> lake/by_region.region  IDENTITY
@@ -273,7 +273,7 @@ JDBC = Case(
         in/orders.csv.id                    -> postgres:shop.public.amounts.id      IDENTITY
         in/orders.csv.amount                -> postgres:shop.public.amounts.amount  IDENTITY
     """,
-    # What is done to a column that comes over JDBC is not told.
+    # Transformations of columns read over JDBC are reported as identity.
     gaps="postgres:shop.public.customers.name   -> lake/customers.name  TRANSFORMATION",
     quirks="postgres:shop.public.customers.name -> lake/customers.name  IDENTITY",
 )

@@ -1,4 +1,4 @@
-"""Real Spark jobs for tests: a folder with what they read, and `spark-submit` with the conf that users are given."""
+"""Runs Spark jobs with `spark-submit` and the conf of `lineage-bridge spark conf`."""
 
 import json
 import os
@@ -24,8 +24,8 @@ CUSTOMERS = (
 )
 
 
-class Ended(NamedTuple):
-    """How a job ended, and all that it and Spark said."""
+class JobResult(NamedTuple):
+    """Exit code and complete output of a job."""
 
     code: int
     log: str
@@ -33,17 +33,17 @@ class Ended(NamedTuple):
 
 @cache
 def spark_under_test() -> SparkInstallation:
-    """Find the Spark under test: the pinned one, or that of the Python that the matrix names."""
-    named = os.environ.get("SPARK_MATRIX_PYTHON")
-    return find_spark(named) if named else find_spark()
+    """The pinned Spark, or that of the Python in SPARK_MATRIX_PYTHON."""
+    python = os.environ.get("SPARK_MATRIX_PYTHON")
+    return find_spark(python) if python else find_spark()
 
 
-def line_under_test() -> SparkRelease:
+def release_under_test() -> SparkRelease:
     return find_release(spark_under_test().version)
 
 
 def make_inputs(base: Path) -> None:
-    """Lay out what the jobs read: four orders, three customers."""
+    """Write the inputs of the jobs: four orders, three customers."""
     (base / "in" / "customers").mkdir(parents=True)
     (base / "in" / "orders.csv").write_text(ORDERS)
     lines = "".join(json.dumps(customer) + "\n" for customer in CUSTOMERS)
@@ -51,33 +51,34 @@ def make_inputs(base: Path) -> None:
 
 
 def start_job(
-    base: Path, name: str, *words: str, wanted: ConfOptions, conf: Mapping[str, str] | None = None
+    base: Path, name: str, *arguments: str, options: ConfOptions, conf: Mapping[str, str] | None = None
 ) -> "subprocess.Popen[bytes]":
     """Start a job on the inputs under `base`."""
     local = {"spark.sql.warehouse.dir": str(base / "warehouse"), "spark.local.dir": str(base / "tmp")}
-    made = build_conf(wanted)
-    more = dict(conf or {})
-    if extra := more.pop("spark.jars.packages", None):
-        made["spark.jars.packages"] += f",{extra}"
+    spark_conf = build_conf(options)
+    extra_conf = dict(conf or {})
+    if packages := extra_conf.pop("spark.jars.packages", None):
+        spark_conf["spark.jars.packages"] += f",{packages}"
     return submit_job(
         spark_under_test(),
         JOBS / f"{name}.py",
-        [str(base), *words],
-        made | LOCAL_CONF | local | more,
+        [str(base), *arguments],
+        spark_conf | LOCAL_CONF | local | extra_conf,
         base,
         base / f"{name}.log",
     )
 
 
-def end_job(base: Path, name: str, process: "subprocess.Popen[bytes]") -> Ended:
-    """Wait for the end of a job."""
+def end_job(base: Path, name: str, process: "subprocess.Popen[bytes]") -> JobResult:
     try:
         code = process.wait(JOB_SECONDS)
     finally:
         process.kill()
         process.wait()
-    return Ended(code, (base / f"{name}.log").read_text(errors="replace"))
+    return JobResult(code, (base / f"{name}.log").read_text(errors="replace"))
 
 
-def run_job(base: Path, name: str, *words: str, wanted: ConfOptions, conf: Mapping[str, str] | None = None) -> Ended:
-    return end_job(base, name, start_job(base, name, *words, wanted=wanted, conf=conf))
+def run_job(
+    base: Path, name: str, *arguments: str, options: ConfOptions, conf: Mapping[str, str] | None = None
+) -> JobResult:
+    return end_job(base, name, start_job(base, name, *arguments, options=options, conf=conf))

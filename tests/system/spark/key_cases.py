@@ -1,4 +1,4 @@
-"""The confs that the listener's parser is asked about, made from the catalogue of keys."""
+"""Confs for the parser of the listener, generated from the key catalog."""
 
 import json
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from connectors.spark.listener_keys import UNPARSED, KeySpec, ValueType, accepte
 
 Conf = dict[str, str]
 
-GOOD = {
+VALID = {
     ValueType.anything: ["x7"],
     ValueType.text: ["x7"],
     ValueType.boolean: ["true", "FALSE"],
@@ -18,9 +18,9 @@ GOOD = {
     ValueType.uuid: ["01234567-89ab-7def-8123-456789abcdef"],
     ValueType.several: ["[a7;b7]"],
 }
-#: A parent as a scheduler hands it over, in one piece.
-CONTEXT = {"parent": {"run": {"runId": GOOD[ValueType.uuid][0]}, "job": {"namespace": "n", "name": "m"}}}
-FATAL = {
+#: A parent run as one JSON value.
+CONTEXT = {"parent": {"run": {"runId": VALID[ValueType.uuid][0]}, "job": {"namespace": "n", "name": "m"}}}
+INVALID = {
     ValueType.text: "[x]",
     ValueType.boolean: "yes",
     ValueType.integer: "7.5",
@@ -33,7 +33,7 @@ JWT = {f"transport.auth.{key}": value for key, value in
        {"type": "jwt", "apiKey": "k", "tokenEndpoint": "http://h:1"}.items()}  # fmt: skip
 INNER = {"transport.type": "composite", "transport.transports.a.type": "console"}
 
-#: Every type of every section once, so that all keys of the catalogue are asked for.
+#: Every type of every section once, to cover all keys of the catalog.
 BASES: list[Conf] = [
     {},
     HTTP,
@@ -48,8 +48,8 @@ BASES: list[Conf] = [
     *({"dataset.namespaceResolvers.a.type": kind} for kind in ("hostList", "pattern", "patternGroup")),
 ]  # fmt: skip
 
-#: Confs that must raise and of which we say that no event arrives.
-ENDING: list[Conf] = [
+#: Confs that must raise, and are reported as silent: no event arrives.
+FATAL_CONFS: list[Conf] = [
     {"transport.typ": "http"},
     {"transport.type": "htp"},
     {"transport": "http"},
@@ -78,8 +78,8 @@ ENDING: list[Conf] = [
     {"vendors.x": "y"},
 ]
 
-#: Keys that must change nothing and of which we say that they are ignored.
-PASSED_OVER: list[tuple[Conf, str]] = [
+#: Keys that must change nothing, and are reported as ignored.
+IGNORED_KEYS: list[tuple[Conf, str]] = [
     *(({}, key) for key in (
         "namespce", "Namespace", "Transport.type", "filter.rddEventDisabled", "columnLineage.datasetLineagEnabled",
         "facets.spark.logicalPlan", "facets.disabled", "job.nme", "run.x", "jobName.x", "debug.x", "timeout.x",
@@ -95,51 +95,51 @@ PASSED_OVER: list[tuple[Conf, str]] = [
 
 
 class Case(NamedTuple):
-    what: str
+    name: str
     base: Conf
     conf: Conf
 
 
-def named(pattern: str) -> str:
+def concrete_key(pattern: str) -> str:
     return pattern.replace("**", "x.y" if "transport." not in pattern else "x").replace("*", "x")
 
 
-def asked_keys() -> Iterator[tuple[Conf, str, KeySpec]]:
-    """Give every key once with each type of its section, beside a conf that it makes sense with."""
+def keys_with_base() -> Iterator[tuple[Conf, str, KeySpec]]:
+    """Every key once per type of its section, with a base conf in which it applies."""
     seen = set()
     for base in BASES:
-        for pattern, takes in accepted_keys(base).keys.items():
+        for pattern, spec in accepted_keys(base).keys.items():
             new = (pattern, *(base.get(f"{section}.type") for section in parent_sections(pattern)))
-            alone = accepted_keys({**base, named(pattern): "x"}).untyped
-            if pattern not in UNPARSED and pattern not in base and not alone and new not in seen:
+            untyped = accepted_keys({**base, concrete_key(pattern): "x"}).untyped
+            if pattern not in UNPARSED and pattern not in base and not untyped and new not in seen:
                 seen.add(new)
-                yield base, pattern, takes
+                yield base, pattern, spec
 
 
-def takes_effect() -> Iterator[Case]:
+def effective_cases() -> Iterator[Case]:
     for base in BASES:
         yield Case("type", {}, base)
-    for base, pattern, takes in asked_keys():
+    for base, pattern, spec in keys_with_base():
         if not pattern.endswith("type"):
-            for value in [json.dumps(CONTEXT)] if pattern == "context" else GOOD.get(takes.kind, takes.choices):
-                yield Case(pattern, base, {**base, named(pattern): value})
+            for value in [json.dumps(CONTEXT)] if pattern == "context" else VALID.get(spec.kind, spec.choices):
+                yield Case(pattern, base, {**base, concrete_key(pattern): value})
 
 
-def ends() -> Iterator[Case]:
-    for conf in ENDING:
+def fatal_cases() -> Iterator[Case]:
+    for conf in FATAL_CONFS:
         yield Case(str(conf), {}, conf)
-    for base, pattern, takes in asked_keys():
-        if takes.kind in FATAL:
-            yield Case(pattern, base, {**base, named(pattern): FATAL[takes.kind]})
+    for base, pattern, spec in keys_with_base():
+        if spec.kind in INVALID:
+            yield Case(pattern, base, {**base, concrete_key(pattern): INVALID[spec.kind]})
 
 
-def passed_over() -> Iterator[Case]:
-    """Compare with a key that nobody can know, in the same section: the section itself is made by both."""
-    for base, key in PASSED_OVER:
+def ignored_cases() -> Iterator[Case]:
+    """Each case is compared with an unknown key in the same section, because both create the section."""
+    for base, key in IGNORED_KEYS:
         section, dot, _ = key.rpartition(".")
         yield Case(key, {**base, f"{section}{dot}no_such_key": "x"}, {**base, key: "x"})
 
 
-def whole(conf: Conf) -> str:
-    """Spell a conf as a key of the answers."""
+def conf_key(conf: Conf) -> str:
+    """Canonical JSON of a conf, used as dictionary key."""
     return json.dumps(conf, sort_keys=True)

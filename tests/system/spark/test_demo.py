@@ -1,4 +1,4 @@
-"""`make demo` as a newcomer sees it: with real Spark, and on a machine where Spark cannot run."""
+"""`make demo` with and without Spark."""
 
 import os
 import signal
@@ -14,21 +14,21 @@ from tests.system.service import ROOT, until
 _SECONDS = 180
 
 
-def demonstrated(home: Path, **environment: str) -> str:
-    """Run the demonstration up to the point where it waits for Ctrl-C; gives what stood on the screen."""
+def run_demo(home: Path, **environment: str) -> str:
+    """Run the demo until it waits for Ctrl-C; return its output."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     screen = home.with_name("screen.log")
-    with screen.open("wb") as said:
+    with screen.open("wb") as log:
         process = subprocess.Popen(
             [sys.executable, "-m", "bridge.demo", str(home)],
-            cwd=ROOT, env=os.environ | {"LINEAGE_BRIDGE__SERVER__PORT": str(port)} | environment, stdout=said, stderr=said,
+            cwd=ROOT, env=os.environ | {"LINEAGE_BRIDGE__SERVER__PORT": str(port)} | environment, stdout=log, stderr=log,
         )  # fmt: skip
     try:
         until(
             lambda: "Ctrl-C to stop it" in screen.read_text() or process.poll() is not None,
-            "the demonstration",
+            "the demo",
             _SECONDS,
         )
         process.send_signal(signal.SIGINT)
@@ -41,11 +41,11 @@ def demonstrated(home: Path, **environment: str) -> str:
 
 @pytest.mark.system("java", "spark")
 @pytest.mark.timeout(300)
-def test_it_runs_processes_and_a_job_and_shows_what_is_known_of_them(tmp_path: Path) -> None:
+def test_demo_runs_processes_and_job_and_prints_lineage(tmp_path: Path) -> None:
     home = tmp_path / "demo"
-    screen = demonstrated(home)
+    screen = run_demo(home)
     lake = home / "lake"
-    for told in (
+    for expected in (
         "  passed  referential of customer_id on orders: 0 rows have no match in reachable.id",
         "exit 7, as expected",
         "error: customers below the least on revenue: 1; expected 0",
@@ -57,7 +57,7 @@ def test_it_runs_processes_and_a_job_and_shows_what_is_known_of_them(tmp_path: P
         "  publish  - -> ",
         "spark conf",
     ):
-        assert told in screen
+        assert expected in screen
     runs = [line.split() for line in screen.partition("$ lineage-bridge runs\n")[2].splitlines() if " demo " in line]
     assert [(run[2], run[4] if run[4] != "demo" else "", run[-1]) for run in runs] == [
         ("FAILED", "", "demo.report"),
@@ -65,16 +65,18 @@ def test_it_runs_processes_and_a_job_and_shows_what_is_known_of_them(tmp_path: P
         ("SUCCESS", "8", "demo.report"),
         ("SUCCESS", "9", "demo.clean"),
     ]
-    assert len(list((lake / "revenue").iterdir())) == 2, "what the gate refused is there, and nobody reads it"
+    assert len(list((lake / "revenue").iterdir())) == 2, (
+        "the version with the failed check is stored but not published"
+    )
 
 
 @pytest.mark.system
 @pytest.mark.timeout(300)
-def test_where_spark_cannot_run_it_says_so_and_takes_captured_events(tmp_path: Path) -> None:
+def test_demo_without_spark_ingests_captured_events(tmp_path: Path) -> None:
     broken = tmp_path / "broken"
     broken.mkdir()
     (broken / "pyspark.py").write_text("raise ImportError('not here')\n")
-    screen = demonstrated(tmp_path / "demo", PYTHONPATH=str(broken))
+    screen = run_demo(tmp_path / "demo", PYTHONPATH=str(broken))
     assert "Spark cannot run here: " in screen
     assert "pip install 'lineage-bridge[spark]'" in screen
     assert "file /data/out/bands" in screen

@@ -1,4 +1,4 @@
-"""Real PySpark with the real listener against a running service: what the store shows is what each job's code does."""
+"""PySpark with the real listener and service: the store contains the lineage of the code of each job."""
 
 import json
 import os
@@ -20,67 +20,69 @@ from tests.system.spark.expected import CASES, JDBC, Case
 from tests.system.spark.job import (
     JOB_SECONDS,
     POSTGRES_DRIVER,
-    Ended,
+    JobResult,
     end_job,
-    line_under_test,
     make_inputs,
+    release_under_test,
     run_job,
     start_job,
 )
-from tests.system.spark.seen import Seen, facts, see, unexplained
+from tests.system.spark.store_summary import StoreSummary, facts, summarize_store, unexplained
 
 pytestmark = [pytest.mark.system("java", "spark"), pytest.mark.timeout(300)]
 
 
-def ran(base: Path, case: Case, *words: str, parent: ParentRun | None = None, **conf: str) -> tuple[Path, Ended]:
-    """Run a job through the conf that `lineage-bridge spark conf` makes; gives the store that its events ended in."""
-    line = line_under_test()
-    if case.catalog and not (line.iceberg if case.catalog is TableFormat.iceberg else line.delta):
-        pytest.skip(f"{case.catalog} has no release for Spark {line.name}")
+def run_case(
+    base: Path, case: Case, *arguments: str, parent: ParentRun | None = None, **conf: str
+) -> tuple[Path, JobResult]:
+    """Run a job with the conf of `lineage-bridge spark conf`; return the store of its events."""
+    release = release_under_test()
+    if case.catalog and not (release.iceberg if case.catalog is TableFormat.iceberg else release.delta):
+        pytest.skip(f"{case.catalog} has no release for Spark {release.name}")
     make_inputs(base)
     store = new_store(base)
     with Service(store) as service:
-        wanted = ConfOptions(
-            line,
+        options = ConfOptions(
+            release,
             url=f"http://127.0.0.1:{service.port}",
             namespace="spark",
             parent=parent,
             catalog=case.catalog,
             warehouse=str(base / "ice"),
         )
-        ended = run_job(base, case.job, *case.words, *words, wanted=wanted, conf=conf)
-    assert ended.code == case.code, ended.log[-4000:]
-    return store, ended
+        result = run_job(base, case.job, *case.arguments, *arguments, options=options, conf=conf)
+    assert result.code == case.code, result.log[-4000:]
+    return store, result
 
 
-def assert_shows(seen: Seen, case: Case) -> None:
+def assert_summary_matches(summary: StoreSummary, case: Case) -> None:
     truth, gaps, quirks = facts(case.columns), facts(case.gaps), facts(case.quirks)
-    assert gaps <= truth, f"gaps that are no facts of the job: {gaps - truth}"
-    assert unexplained(seen.datasets, case.datasets.split()) == []
-    assert seen.versions == case.versions
-    assert unexplained(seen.edges, facts(case.edges)) == []
-    assert unexplained(seen.columns, (truth - gaps) | quirks) == []
-    assert seen.outcomes == {case.job: case.outcome}
-    assert (case.job in seen.errors) is bool(case.error)
-    assert case.error in seen.errors.get(case.job, "")
-    assert seen.running == set()
+    assert gaps <= truth, f"gaps that are not in columns: {gaps - truth}"
+    assert unexplained(summary.datasets, case.datasets.split()) == []
+    assert summary.versions == case.versions
+    assert unexplained(summary.edges, facts(case.edges)) == []
+    assert unexplained(summary.columns, (truth - gaps) | quirks) == []
+    assert summary.outcomes == {case.job: case.outcome}
+    assert (case.job in summary.errors) is bool(case.error)
+    assert case.error in summary.errors.get(case.job, "")
+    assert summary.running == set()
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join((case.job, *case.words)))
-def test_the_store_shows_what_the_job_does(tmp_path: Path, case: Case) -> None:
-    store, _ = ran(tmp_path, case)
-    assert_shows(see(store, tmp_path), case.on(line_under_test().name))
+@pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join((case.job, *case.arguments)))
+def test_store_contains_expected_lineage(tmp_path: Path, case: Case) -> None:
+    store, _ = run_case(tmp_path, case)
+    assert_summary_matches(summarize_store(store, tmp_path), case.for_release(release_under_test().name))
 
 
 @pytest.mark.system("postgres")
-def test_what_goes_through_jdbc(tmp_path: Path) -> None:
+def test_jdbc_lineage(tmp_path: Path) -> None:
     with running_server() as server:
         with psycopg.connect(server.new_database("shop")) as shop:
             shop.execute("CREATE TABLE customers (id INT, name TEXT)")
             shop.execute("INSERT INTO customers VALUES (1, 'Ada'), (2, 'Bob')")
         driver = {"spark.jars.packages": POSTGRES_DRIVER}
-        store, _ = ran(tmp_path, JDBC, f"jdbc:postgresql://127.0.0.1:{server.port}/shop", **driver)
-        assert_shows(see(store, tmp_path, f"postgres://127.0.0.1:{server.port}"), JDBC)
+        store, _ = run_case(tmp_path, JDBC, f"jdbc:postgresql://127.0.0.1:{server.port}/shop", **driver)
+        assert_summary_matches(summarize_store(store, tmp_path, f"postgres://127.0.0.1:{server.port}"), JDBC)
 
 
 GOVERNED = Case(
@@ -112,32 +114,34 @@ WHERE f.name = 'tags'
 """
 
 
-def test_a_stream_is_alive_until_it_is_ended_and_never_looks_stuck(tmp_path: Path) -> None:
+def test_stream_is_running_until_it_is_killed(tmp_path: Path) -> None:
     store = new_store(tmp_path)
     with Service(store) as service:
-        wanted = ConfOptions(line_under_test(), url=f"http://127.0.0.1:{service.port}", namespace="spark")
-        process = start_job(tmp_path, "endless", wanted=wanted)
+        options = ConfOptions(release_under_test(), url=f"http://127.0.0.1:{service.port}", namespace="spark")
+        process = start_job(tmp_path, "endless_stream", options=options)
         try:
             until(lambda: (tmp_path / "running").exists() or process.poll() is not None, "a third batch", JOB_SECONDS)
-            until(lambda: len(see(store, tmp_path).versions.get("out/ticks", ())) > 1, "two batches to be seen")
-            alive = see(store, tmp_path)
+            until(
+                lambda: len(summarize_store(store, tmp_path).versions.get("out/ticks", ())) > 1, "two stored batches"
+            )
+            running = summarize_store(store, tmp_path)
         finally:
             os.killpg(process.pid, signal.SIGTERM)
-            ended = end_job(tmp_path, "endless", process)
-        until(lambda: see(store, tmp_path).running == set(), "the end to be seen")
-    assert alive.outcomes == {"endless": "STARTED"}, ended.log[-4000:]
-    assert see(store, tmp_path).outcomes["endless"] != "STARTED"
+            result = end_job(tmp_path, "endless_stream", process)
+        until(lambda: summarize_store(store, tmp_path).running == set(), "the stored end")
+    assert running.outcomes == {"endless_stream": "STARTED"}, result.log[-4000:]
+    assert summarize_store(store, tmp_path).outcomes["endless_stream"] != "STARTED"
 
 
-def test_a_parent_job_owners_and_tags(tmp_path: Path) -> None:
+def test_parent_run_owners_and_tags(tmp_path: Path) -> None:
     conf = {
         "spark.openlineage.job.owners.team": "credit-data",
         "spark.openlineage.job.tags": "tier:gold:steward;nightly",
         "spark.openlineage.run.tags": "attempt:2",
     }
     parent = ParentRun("autosys://prod", "CREDIT_BOX", run_uuid(1))
-    store, _ = ran(tmp_path, GOVERNED, parent=parent, **conf)
-    assert_shows(see(store, tmp_path), GOVERNED)
+    store, _ = run_case(tmp_path, GOVERNED, parent=parent, **conf)
+    assert_summary_matches(summarize_store(store, tmp_path), GOVERNED)
     with closing(SqliteDatabase.for_reading(store)) as db:
         graph = LineageGraph(db, "default", "job")
         names = graph.find_dataset("file", f"{tmp_path}/lake/names")

@@ -1,4 +1,4 @@
-"""The catalogue of keys against the listener's own parser: what we call known, fatal and ignored, it is."""
+"""The parser of the listener agrees with the key catalog about known, fatal and ignored keys."""
 
 import json
 from pathlib import Path
@@ -13,41 +13,41 @@ from connectors.spark.listener_keys import UNPARSED
 from connectors.spark.releases import find_release
 from connectors.spark.submit import find_spark, submit_job
 from tests.connectors.spark.test_conf_format import VALUES
-from tests.system.spark.key_cases import Conf, ends, passed_over, takes_effect, whole
+from tests.system.spark.key_cases import Conf, conf_key, effective_cases, fatal_cases, ignored_cases
 
 pytestmark = [pytest.mark.system("java", "spark"), pytest.mark.timeout(300)]
 
-#: Values that a careless spelling would change on their way through spark-defaults.conf.
-AWKWARD = {f"spark.test.{number}": value for number, value in enumerate(VALUES)}
+#: Values that need escaping in spark-defaults.conf.
+VALUES_TO_ESCAPE = {f"spark.test.{number}": value for number, value in enumerate(VALUES)}
 
 
 class Answers(NamedTuple):
-    """What the parser made of every conf, which words its jar holds, and the conf that Spark itself read."""
+    """Parser result per conf, known keys in the jar of the listener, and the conf that Spark read."""
 
     parsed: dict[str, str | None]
-    in_the_jar: list[str]
-    read: dict[str, str]
+    keys_in_jar: list[str]
+    spark_conf: dict[str, str]
 
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> Answers:
-    """Ask the real parser about every conf of this file: one start of Java for all."""
+    """Results of the real parser, from one Spark job for all confs."""
     folder = tmp_path_factory.mktemp("parser")
-    cases = [*takes_effect(), *ends(), *passed_over()]
-    confs = {whole(conf): conf for case in cases for conf in (case.base, case.conf)}
-    asked, said, log = folder / "asked.json", folder / "said.json", folder / "log"
+    cases = [*effective_cases(), *fatal_cases(), *ignored_cases()]
+    confs = {conf_key(conf): conf for case in cases for conf in (case.base, case.conf)}
+    request, response, log = folder / "request.json", folder / "response.json", folder / "log"
     prefixed = [{f"{PREFIX}{key}": value for key, value in conf.items()} for conf in confs.values()]
-    asked.write_text(json.dumps({"confs": prefixed, "words": [f"{PREFIX}{key}" for key in UNPARSED]}))
+    request.write_text(json.dumps({"confs": prefixed, "keys": [f"{PREFIX}{key}" for key in UNPARSED]}))
     spark = find_spark()
     conf = {"spark.master": "local[1]", "spark.ui.enabled": "false"}
     conf["spark.jars.packages"] = find_release(spark.version).listener
-    conf |= AWKWARD
+    conf |= VALUES_TO_ESCAPE
     with submit_job(
-        spark, Path(__file__).with_name("ask_parser.py"), [str(asked), str(said)], conf, folder, log
+        spark, Path(__file__).with_name("parse_confs.py"), [str(request), str(response)], conf, folder, log
     ) as job:
         assert job.wait(250) == 0, log.read_text()[-3000:]
-    found = json.loads(said.read_text())
-    return Answers(dict(zip(confs, found["parsed"], strict=True)), found["in_the_jar"], found["read"])
+    results = json.loads(response.read_text())
+    return Answers(dict(zip(confs, results["parsed"], strict=True)), results["keys_in_jar"], results["spark_conf"])
 
 
 @pytest.fixture
@@ -56,35 +56,39 @@ def parsed(answers: Answers) -> dict[str, str | None]:
 
 
 def effects(conf: Conf) -> set[ProblemEffect]:
-    given = {f"{PREFIX}{key}": value for key, value in conf.items()} | {"spark.extraListeners": LISTENER_CLASS}
-    sent = {f"{PREFIX}transport.type": "file", f"{PREFIX}transport.location": "/x"}
-    return {finding.effect for finding in check_conf((sent if "transport" not in str(conf) else {}) | given)}
+    listener_conf = {f"{PREFIX}{key}": value for key, value in conf.items()} | {
+        "spark.extraListeners": LISTENER_CLASS
+    }
+    transport = {f"{PREFIX}transport.type": "file", f"{PREFIX}transport.location": "/x"}
+    return {
+        problem.effect for problem in check_conf((transport if "transport" not in str(conf) else {}) | listener_conf)
+    }
 
 
 def test_every_known_key_takes_effect(parsed: dict[str, str | None]) -> None:
-    shown: dict[str, set[bool]] = {}
-    for case in takes_effect():
-        assert parsed[whole(case.conf)] is not None, case.conf
-        changed = case.conf == {} or parsed[whole(case.conf)] != parsed[whole(case.base)]
-        shown.setdefault(case.what, set()).add(changed)
-    assert [what for what, changed in shown.items() if True not in changed] == []
+    changes: dict[str, set[bool]] = {}
+    for case in effective_cases():
+        assert parsed[conf_key(case.conf)] is not None, case.conf
+        changed = case.conf == {} or parsed[conf_key(case.conf)] != parsed[conf_key(case.base)]
+        changes.setdefault(case.name, set()).add(changed)
+    assert [name for name, changed in changes.items() if True not in changed] == []
 
 
-def test_what_ends_the_listener_is_told(parsed: dict[str, str | None]) -> None:
-    for case in ends():
-        assert parsed[whole(case.conf)] is None, case.conf
+def test_fatal_confs_are_reported(parsed: dict[str, str | None]) -> None:
+    for case in fatal_cases():
+        assert parsed[conf_key(case.conf)] is None, case.conf
         assert ProblemEffect.silent in effects(case.conf), case.conf
 
 
-def test_what_the_listener_passes_over_is_told(parsed: dict[str, str | None]) -> None:
-    for case in passed_over():
-        assert parsed[whole(case.conf)] == parsed[whole(case.base)] is not None, case.conf
+def test_ignored_keys_are_reported(parsed: dict[str, str | None]) -> None:
+    for case in ignored_cases():
+        assert parsed[conf_key(case.conf)] == parsed[conf_key(case.base)] is not None, case.conf
         assert ProblemEffect.ignored in effects(case.conf), case.conf
 
 
-def test_keys_that_other_classes_read_are_in_the_jar(answers: Answers) -> None:
-    assert answers.in_the_jar == [f"{PREFIX}{key}" for key in UNPARSED]
+def test_keys_read_by_other_classes_are_in_the_jar(answers: Answers) -> None:
+    assert answers.keys_in_jar == [f"{PREFIX}{key}" for key in UNPARSED]
 
 
-def test_spark_reads_a_conf_as_it_was_written(answers: Answers) -> None:
-    assert {key: answers.read.get(key) for key in AWKWARD} == AWKWARD
+def test_spark_reads_written_defaults_unchanged(answers: Answers) -> None:
+    assert {key: answers.spark_conf.get(key) for key in VALUES_TO_ESCAPE} == VALUES_TO_ESCAPE

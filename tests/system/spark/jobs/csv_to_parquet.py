@@ -1,7 +1,7 @@
 from pyspark.sql import functions as F
-from session import begin
+from session import start_session
 
-spark, base = begin("csv_to_parquet")
+spark, base = start_session("csv_to_parquet")
 orders = spark.read.schema("id INT, customer INT, amount DOUBLE, note STRING").csv(
     f"{base}/in/orders.csv", header=True
 )

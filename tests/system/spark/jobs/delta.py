@@ -1,6 +1,6 @@
-from session import begin
+from session import start_session
 
-spark, base = begin("delta")
+spark, base = start_session("delta")
 spark.sql("CREATE TABLE customers (id INT, name STRING, region STRING) USING delta")
 spark.sql("INSERT INTO customers VALUES (1, 'Ada', 'north'), (2, 'Bob', 'south')")
 changes = spark.read.schema("id INT, name STRING, email STRING, region STRING").json(f"{base}/in/customers")

@@ -1,6 +1,6 @@
-from session import begin
+from session import start_session
 
-spark, base = begin("failing")
+spark, base = start_session("failing")
 orders = spark.read.schema("id INT, customer INT, amount DOUBLE, note STRING").csv(
     f"{base}/in/orders.csv", header=True
 )

@@ -1,6 +1,6 @@
-from session import begin
+from session import start_session
 
-spark, base = begin("iceberg")
+spark, base = start_session("iceberg")
 spark.sql("CREATE TABLE lake.sales.customers (id INT, name STRING, region STRING) USING iceberg")
 spark.sql("INSERT INTO lake.sales.customers VALUES (1, 'Ada', 'north'), (2, 'Bob', 'south')")
 changes = spark.read.schema("id INT, name STRING, email STRING, region STRING").json(f"{base}/in/customers")

@@ -1,8 +1,8 @@
 import sys
 
-from session import begin
+from session import start_session
 
-spark, base = begin("jdbc")
+spark, base = start_session("jdbc")
 url = sys.argv[2]
 login = {"user": "tests", "driver": "org.postgresql.Driver"}
 customers = spark.read.jdbc(url, "public.customers", properties=login)

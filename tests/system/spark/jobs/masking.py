@@ -1,8 +1,8 @@
 from pyspark.sql import Window
 from pyspark.sql import functions as F
-from session import begin
+from session import start_session
 
-spark, base = begin("masking")
+spark, base = start_session("masking")
 customers = spark.read.schema("id INT, name STRING, email STRING, region STRING").json(f"{base}/in/customers")
 customers.select(
     "id",

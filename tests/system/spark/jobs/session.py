@@ -1,9 +1,9 @@
-"""What every job begins with: a session, and the folder that it reads from and writes to."""
+"""Session and base folder of a job."""
 
 import sys
 
 from pyspark.sql import SparkSession
 
 
-def begin(name: str) -> tuple[SparkSession, str]:
+def start_session(name: str) -> tuple[SparkSession, str]:
     return SparkSession.builder.appName(name).getOrCreate(), sys.argv[1]

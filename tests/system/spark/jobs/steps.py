@@ -1,11 +1,11 @@
-"""Three writes, each after the word of whoever watches, and each told to the listener before the next."""
+"""Three writes; each waits for the test, and for the listener to process the previous one."""
 
 import time
 from pathlib import Path
 
-from session import begin
+from session import start_session
 
-spark, base = begin("steps")
+spark, base = start_session("steps")
 customers = spark.read.schema("id INT, name STRING, email STRING, region STRING").json(f"{base}/in/customers")
 for step, columns in (("one", ["id", "name"]), ("two", ["id", "email"]), ("three", ["id", "region"])):
     while not Path(base, f"{step}.begin").exists():

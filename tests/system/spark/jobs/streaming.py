@@ -1,6 +1,6 @@
-from session import begin
+from session import start_session
 
-spark, base = begin("streaming")
+spark, base = start_session("streaming")
 read = spark.readStream.schema("id INT, name STRING, email STRING, region STRING").json(f"{base}/in/customers")
 to_files = (
     read.select("id", "region").writeStream.format("parquet").option("checkpointLocation", f"{base}/check/files")

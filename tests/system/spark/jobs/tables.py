@@ -1,6 +1,6 @@
-from session import begin
+from session import start_session
 
-spark, base = begin("tables")
+spark, base = start_session("tables")
 spark.sql("CREATE DATABASE sales")
 spark.sql("CREATE TABLE sales.orders (id INT, customer INT, amount DOUBLE) USING parquet")
 spark.sql("INSERT INTO sales.orders VALUES (1, 1, 10.0), (2, 1, 25.0), (3, 2, 99.0)")

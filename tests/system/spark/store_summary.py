@@ -1,4 +1,4 @@
-"""What a store shows of the jobs that ran, short enough to be written by hand beside it."""
+"""Summary of the lineage in a store, in the notation of the expected cases."""
 
 from collections.abc import Iterable
 from contextlib import closing
@@ -31,8 +31,8 @@ WHERE r.org_id = ?1 AND r.status = 'STARTED'
 """
 
 
-class Seen(NamedTuple):
-    """The datasets, the rows of each version, `source -> target`, `source.column -> target.column HOW`, and how it ended."""
+class StoreSummary(NamedTuple):
+    """Lineage of the store; edges are `source -> target`, columns are `source.column -> target.column HOW`."""
 
     datasets: set[str]
     versions: dict[str, list[int | None]]
@@ -43,8 +43,8 @@ class Seen(NamedTuple):
     running: set[str]
 
 
-def see(store: Path, base: Path, postgres: str = "") -> Seen:
-    """Read a store; names lose what changes from run to run: the folder and the port."""
+def summarize_store(store: Path, base: Path, postgres: str = "") -> StoreSummary:
+    """Summarize a store; names omit the folder and port, which vary between runs."""
     with closing(SqliteDatabase.for_reading(store)) as db:
         graph = LineageGraph(db, _ORG)
         names = {
@@ -63,11 +63,11 @@ def see(store: Path, base: Path, postgres: str = "") -> Seen:
             for source, field, target, column, how, masked in db.fetch_all(_COLUMNS, _ORG)
             if source in names and target in names
         }
-        ended = db.fetch_all(_OUTCOMES, _ORG)
-        outcomes = {name: f"{status}{' (derived)' if derived else ''}" for name, status, derived, _ in ended}
-        errors = {name: error for name, _, _, error in ended if error}
+        outcome_rows = db.fetch_all(_OUTCOMES, _ORG)
+        outcomes = {name: f"{status}{' (derived)' if derived else ''}" for name, status, derived, _ in outcome_rows}
+        errors = {name: error for name, _, _, error in outcome_rows if error}
         running = {name for (name,) in db.fetch_all(_RUNNING, _ORG)}
-    return Seen(set(names.values()), versions, edges, columns, outcomes, errors, running)
+    return StoreSummary(set(names.values()), versions, edges, columns, outcomes, errors, running)
 
 
 def _short(namespace: str, name: str, base: Path, postgres: str) -> str:
@@ -79,13 +79,13 @@ def _short(namespace: str, name: str, base: Path, postgres: str) -> str:
 
 
 def facts(text: str) -> set[str]:
-    """Read a table written by hand: one fact a line."""
+    """Lines of a hand-written table, with normalized spaces."""
     return {" ".join(line.split()) for line in text.strip().splitlines() if line.strip()}
 
 
-def unexplained(found: Iterable[str], expected: Iterable[str]) -> list[str]:
-    """Tell what is missing and what is too much, for a message that can be read."""
-    found, expected = set(found), set(expected)
+def unexplained(actual: Iterable[str], expected: Iterable[str]) -> list[str]:
+    """Missing and unexpected facts, as a readable assertion message."""
+    actual, expected = set(actual), set(expected)
     return sorted(
-        [*(f"missing: {fact}" for fact in expected - found), *(f"unexpected: {fact}" for fact in found - expected)]
+        [*(f"missing: {fact}" for fact in expected - actual), *(f"unexpected: {fact}" for fact in actual - expected)]
     )

@@ -1,4 +1,4 @@
-"""A Spark job that asks Spark itself about many queries: the names of their columns, the views, or why it refuses."""
+"""Spark job that analyzes queries: their column names and views, or the error."""
 
 import json
 import re
@@ -12,21 +12,21 @@ from pyspark.sql import SparkSession
 _VIEW = re.compile(r"View \(`([^`]+)`")
 
 session = SparkSession.builder.getOrCreate()
-asked = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
-for view, columns in asked["views"].items():
+request = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+for view, columns in request["views"].items():
     session.sql(
         f"SELECT {', '.join(f'{value} AS {name}' for name, value in columns.items())}"
     ).createOrReplaceTempView(view)
 
 
-def told(query):
+def analyze(query):
     try:
         frame = session.sql(query)
         plan = frame._jdf.queryExecution().analyzed().toString()
     except (PySparkException, Py4JError) as error:
-        return {"refused": getattr(error, "getCondition", lambda: None)() or str(error)[:300]}
+        return {"error": getattr(error, "getCondition", lambda: None)() or str(error)[:300]}
     return {"columns": frame.columns, "views": sorted({name.lower() for name in _VIEW.findall(plan)})}
 
 
-Path(sys.argv[2]).write_text(json.dumps([told(query) for query in asked["queries"]]), encoding="utf-8")
+Path(sys.argv[2]).write_text(json.dumps([analyze(query) for query in request["queries"]]), encoding="utf-8")
 session.stop()

@@ -1,4 +1,4 @@
-"""A Spark job that asks the listener's own parser about many confs: what it makes of each, null where it raises."""
+"""Spark job that parses confs with the parser of the listener; the result is null where it raises."""
 
 import json
 import sys
@@ -15,10 +15,10 @@ jvm = session.sparkContext._jvm
 
 
 def java(name):
-    found = jvm
+    member = jvm
     for part in name.split("."):
-        found = getattr(found, part)
-    return found
+        member = getattr(member, part)
+    return member
 
 
 mapper = java(f"{_JACKSON}.databind.ObjectMapper")()
@@ -34,30 +34,30 @@ mapper.setVisibility(accessors.ALL, visible.NONE)
 mapper.setVisibility(accessors.FIELD, visible.ANY)
 
 
-def parsed(conf):
-    given = jvm.org.apache.spark.SparkConf(False)
+def parse(conf):
+    spark_conf = jvm.org.apache.spark.SparkConf(False)
     for key, value in conf.items():
-        given.set(key, value)
+        spark_conf.set(key, value)
     try:
-        config = jvm.io.openlineage.spark.agent.ArgumentParser.parse(given)
+        config = jvm.io.openlineage.spark.agent.ArgumentParser.parse(spark_conf)
     except Py4JJavaError:
         return None
     return mapper.writeValueAsString(config)
 
 
-def in_the_jar(words):
-    """Find words among the constants of the listener's classes."""
+def keys_in_jar(keys):
+    """Return the keys that are constants in the classes of the listener."""
     loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
     parser = jvm.java.lang.Class.forName("io.openlineage.spark.agent.ArgumentParser", True, loader)
     with zipfile.ZipFile(parser.getProtectionDomain().getCodeSource().getLocation().getPath()) as jar:
-        ours = [name for name in jar.namelist() if name.startswith("io/openlineage/spark/agent/")]
-        constants = b"".join(jar.read(name) for name in ours)
-    return [word for word in words if word.encode() in constants]
+        classes = [name for name in jar.namelist() if name.startswith("io/openlineage/spark/agent/")]
+        constants = b"".join(jar.read(name) for name in classes)
+    return [key for key in keys if key.encode() in constants]
 
 
-asked, answers = map(Path, sys.argv[1:])
-question = json.loads(asked.read_text())
-said = {"parsed": [parsed(conf) for conf in question["confs"]], "in_the_jar": in_the_jar(question["words"])}
-said["read"] = dict(session.sparkContext.getConf().getAll())
-answers.write_text(json.dumps(said))
+request_file, response_file = map(Path, sys.argv[1:])
+request = json.loads(request_file.read_text())
+response = {"parsed": [parse(conf) for conf in request["confs"]], "keys_in_jar": keys_in_jar(request["keys"])}
+response["spark_conf"] = dict(session.sparkContext.getConf().getAll())
+response_file.write_text(json.dumps(response))
 session.stop()

@@ -1,10 +1,10 @@
-"""A stream that goes on until somebody ends it."""
+"""A stream that runs until it is killed."""
 
 from pathlib import Path
 
-from session import begin
+from session import start_session
 
-spark, base = begin("endless")
+spark, base = start_session("endless_stream")
 
 
 def write(batch, number):

@@ -1,0 +1,1 @@
+print("Packages downloaded.")
