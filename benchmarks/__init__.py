@@ -1,1 +1,1 @@
-"""Programs that measure what the README promises."""
+"""Benchmarks; results are in docs/performance.md."""

@@ -1,4 +1,4 @@
-"""Measures the overhead of the agent for a command that does nothing: service up, down, and not answering.
+"""Measures the overhead of the agent for a command that does nothing, with the service up, down and unresponsive.
 
 python -m benchmarks.agent [--rounds 60]
 """

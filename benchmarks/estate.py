@@ -1,4 +1,4 @@
-"""An estate to sync: tables of 10 columns in schemas of several databases, and jobs between some of them."""
+"""Generates tables of 10 columns in several databases and schemas, and jobs between some of them."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,19 +10,19 @@ from benchmarks.events import facet
 _DATABASES, _SCHEMAS = 4, 25
 _TYPES = ("bigint", "varchar(64)", "decimal(18,2)", "timestamp", "boolean")
 _COLUMNS = 10
-#: One table in ten is made by a job, of two others.
-_TABLES_A_JOB = 10
+#: One table in ten is the output of a job that reads two tables.
+_TABLES_PER_JOB = 10
 _SPEC = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs"
 
 
-def jobs_of(tables: int) -> int:
-    """Say how many jobs an estate of so many tables has; each makes two edges."""
-    return tables // _TABLES_A_JOB
+def job_count(tables: int) -> int:
+    """Number of jobs for a number of tables; each job has two edges."""
+    return tables // _TABLES_PER_JOB
 
 
 def estate(tables: int) -> Iterator[bytes]:
-    """Tell of all tables: jobs with what they read and write, and a crawler that names the others."""
-    jobs = jobs_of(tables)
+    """Events of all tables: runs of the jobs, and dataset events for the remaining tables."""
+    jobs = job_count(tables)
     for job in range(jobs):
         yield msgspec.json.encode(run_event(f"build {job}", job, [jobs + 2 * job, jobs + 2 * job + 1], job))
     for number in range(3 * jobs, tables):
@@ -37,7 +37,7 @@ def estate(tables: int) -> Iterator[bytes]:
 
 
 def run_event(job: str, run: int, reads: list[int], writes: int) -> dict[str, Any]:
-    """Tell of a complete run that makes a table of others, column by column."""
+    """A complete run with column lineage from its inputs to its output."""
     sources = [table(number) for number in reads]
     target = table(writes)
     lines = {f"col{i}": {"inputFields": [_field(sources[i % len(sources)], i)]} for i in range(_COLUMNS)}
@@ -55,7 +55,7 @@ def run_event(job: str, run: int, reads: list[int], writes: int) -> dict[str, An
 
 
 def table(number: int) -> dict[str, Any]:
-    """Describe a table."""
+    """A dataset with a schema."""
     fields = [{"name": f"col{i}", "type": _TYPES[i % len(_TYPES)]} for i in range(_COLUMNS)]
     return {
         "namespace": f"postgres://warehouse{number % _DATABASES}.example.com:5432",
@@ -65,11 +65,11 @@ def table(number: int) -> dict[str, Any]:
 
 
 def table_name(number: int) -> str:
-    """Name a table as the target does."""
+    """Name of a table in the target."""
     return f"table_{number:07}"
 
 
 def _field(source: dict[str, Any], column: int) -> dict[str, Any]:
-    how = [{"type": "DIRECT", "subtype": "IDENTITY", "masking": False}]
-    named = {"namespace": source["namespace"], "name": source["name"]}
-    return {**named, "field": f"col{column}", "transformations": how}
+    transformations = [{"type": "DIRECT", "subtype": "IDENTITY", "masking": False}]
+    dataset = {"namespace": source["namespace"], "name": source["name"]}
+    return {**dataset, "field": f"col{column}", "transformations": transformations}

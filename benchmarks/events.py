@@ -1,4 +1,4 @@
-"""Events to measure with: real Spark events as new runs, and synthetic ones in which everything is new."""
+"""Events for benchmarks: captured Spark events as new runs, and synthetic events with new names only."""
 
 import re
 from pathlib import Path
@@ -14,11 +14,11 @@ _FACETS = "https://openlineage.io/spec/facets/"
 
 
 def real_events(count: int, day: int = 0) -> list[bytes]:
-    """Repeat the captured events as new runs of the same jobs, a day later each time, beginning with a day."""
+    """Repeat the captured events as new runs of the same jobs, each repetition a day later."""
     lines = [line for path in sorted(DATA.glob("spark-*/*.ndjson")) for line in path.read_bytes().splitlines()]
     events: list[bytes] = []
-    for later in range(count // len(lines) + 1):
-        number = day * 64 + later
+    for repetition in range(count // len(lines) + 1):
+        number = day * 64 + repetition
         run, date = (
             b'"runId":"%06x%02x-' % (number + 1, 0),
             b'"eventTime":"2027-%02d-%02dT' % (number // 28 % 12 + 1, number % 28 + 1),
@@ -31,12 +31,12 @@ def real_events(count: int, day: int = 0) -> list[bytes]:
 
 
 def new_events(count: int, start: int = 0) -> list[bytes]:
-    """Make events of about 5 kB: two inputs, one output, 10 columns each, 10 column-lineage fields, all new."""
+    """Events of about 5 kB with new names: two inputs, one output, 10 columns each, 10 column lineage fields."""
     return [msgspec.json.encode(_new_event(number)) for number in range(start, start + count)]
 
 
 def facet(kind: str, version: str, /, **content: Any) -> dict[str, Any]:
-    """Make a facet of OpenLineage's own."""
+    """A standard OpenLineage facet."""
     url = f"{_FACETS}{version}/{kind}.json#/$defs/{kind}"
     return {
         "_producer": "https://github.com/OpenLineage/OpenLineage/tree/1.53.0/client",

@@ -1,4 +1,4 @@
-"""The floors: the same server that only parses, and the same store that only appends raw rows."""
+"""Floors for the intake benchmark: a server that only parses, and a store that only appends events."""
 
 import sys
 from pathlib import Path
@@ -15,46 +15,46 @@ from bridge.store.writer import Writer
 from mappers.canonical.identity import digest
 from mappers.openlineage.event import Event
 
-_ANSWER = [
+_RESPONSE = [
     {"type": "http.response.start", "status": 201, "headers": [(b"content-length", b"0")]},
     {"type": "http.response.body", "body": b""},
 ]
 
 
 class Appender(Writer):
-    """A writer that only keeps the log."""
+    """A writer that only appends to the event log."""
 
-    def _apply(self, changes: Any, group: Any, positions: Any) -> Any:  # noqa: ARG002 - the writer's signature
+    def _apply(self, changes: Any, group: Any, positions: Any) -> Any:  # noqa: ARG002 - signature of Writer
         self._append_events([item for item in group if isinstance(item, IncomingEvent)])
         return []
 
 
 def appender(path: Path) -> Appender:
-    """Open a store that only appends."""
+    """Create a store and a writer that only appends."""
     upgrade_sqlite(path)
     return Appender(SqliteDatabase.for_writing(path))
 
 
 def raw(body: bytes) -> IncomingEvent | RejectedInput:
-    """Parse an event and nothing more."""
-    whole = msgspec.json.decode(body)
-    event = Event(0, whole["eventType"], None, None, None, {}, None, {}, [], [], None, digest(body), ())
+    """Parse an event without mapping it."""
+    document = msgspec.json.decode(body)
+    event = Event(0, document["eventType"], None, None, None, {}, None, {}, [], [], None, digest(body), ())
     return IncomingEvent(body, event, (), (), 0, "floor")
 
 
 class Floor:
-    """An ASGI application that answers 201 after parsing, and after appending where there is a store."""
+    """ASGI application that responds with 201 after parsing and, with a store, appending."""
 
     def __init__(self, store: Path | None) -> None:
         self._store = store
-        self._gate: GroupCommitter | None = None
+        self._committer: GroupCommitter | None = None
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Answer one request, or start and stop."""
+        """Handle one request or the lifespan."""
         if scope["type"] == "lifespan":
             await receive()
             if self._store is not None:
-                self._gate = GroupCommitter(appender(self._store), max_group=256, max_pending=5000)
+                self._committer = GroupCommitter(appender(self._store), max_group=256, max_pending=5000)
             await send({"type": "lifespan.startup.complete"})
             await receive()
             await send({"type": "lifespan.shutdown.complete"})
@@ -67,9 +67,9 @@ class Floor:
                 break
         if scope["method"] == "POST":
             item = raw(body)
-            if self._gate is not None:
-                await self._gate.commit([item])
-        for part in _ANSWER:
+            if self._committer is not None:
+                await self._committer.commit([item])
+        for part in _RESPONSE:
             await send(part)
 
 

@@ -1,6 +1,6 @@
-"""Measures the intake: events a second, latency, CPU and bytes an event, beside floors of the same run.
+"""Measures the intake: events per second, latency, CPU and bytes per event, and floors for comparison.
 
-python -m benchmarks.intake            everything, about two minutes
+python -m benchmarks.intake            all events, about two minutes
 python -m benchmarks.intake --quick    a tenth of the events
 """
 
@@ -33,7 +33,7 @@ _GROUP = 500
 _HEAD = b"POST %b HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
 
 
-class Measured(NamedTuple):
+class Measurement(NamedTuple):
     """One line of the result."""
 
     name: str
@@ -45,9 +45,9 @@ class Measured(NamedTuple):
 
 @contextmanager
 def serving(command: list[str], port: int, **environment: str) -> Iterator[int]:
-    """Run a server until the block ends; gives its process id."""
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    process = subprocess.Popen([sys.executable, *command], env=os.environ | environment, **quiet)
+    """Run a server; yield its process id."""
+    streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    process = subprocess.Popen([sys.executable, *command], env=os.environ | environment, **streams)
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline:
         with socket.socket() as probe:
@@ -63,20 +63,20 @@ def serving(command: list[str], port: int, **environment: str) -> Iterator[int]:
 
 
 def free_port() -> int:
-    """Find a port that nobody uses."""
+    """Find an unused port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
 def cpu_seconds(pid: int) -> float:
-    """Read the CPU time a process has used."""
+    """CPU time of a process."""
     fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 class Target(NamedTuple):
-    """Where to send, and as what: single events, or batches of many."""
+    """Where to send events, and the expected status."""
 
     port: int
     path: bytes = b"/api/v1/lineage"
@@ -85,12 +85,12 @@ class Target(NamedTuple):
 
 async def _connection(target: Target, bodies: list[bytes], delays: list[float], latencies: list[float]) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", target.port)
-    begun = time.perf_counter()
+    start = time.perf_counter()
     for body, delay in zip(bodies, delays, strict=True):
-        wait = begun + delay - time.perf_counter()
+        wait = start + delay - time.perf_counter()
         if wait > 0:
             await asyncio.sleep(wait)
-        due = begun + delay if delay else time.perf_counter()
+        due = start + delay if delay else time.perf_counter()
         writer.write(_HEAD % (target.path, len(body)) + body)
         status = await reader.readuntil(b"\r\n\r\n")
         assert any(code in status for code in target.accepted), status
@@ -104,17 +104,17 @@ async def _send(
     latencies: list[float] = []
     parts = [bodies[i::connections] for i in range(connections)]
     gaps = [[(n * connections + i) / rate if rate else 0.0 for n in range(len(p))] for i, p in enumerate(parts)]
-    begun = time.perf_counter()
+    start = time.perf_counter()
     sending = enumerate(zip(parts, gaps, strict=True))
     await asyncio.gather(*(_connection(targets[i % len(targets)], p, g, latencies) for i, (p, g) in sending))
-    return time.perf_counter() - begun, latencies
+    return time.perf_counter() - start, latencies
 
 
 def post(
     name: str, targets: list[Target], pids: list[int], events: list[bytes], connections: int,
     *, rate: float = 0, batch: int = 1,
-) -> Measured:  # fmt: skip
-    """Send events over HTTP as fast as they are answered, or at a rate; to several services in turn."""
+) -> Measurement:  # fmt: skip
+    """Send events over HTTP at a rate or as fast as possible, to several services in turn."""
     bodies = (
         events
         if batch == 1
@@ -122,13 +122,13 @@ def post(
     )
     before = sum(map(cpu_seconds, pids))
     seconds, latencies = asyncio.run(_send(targets, bodies, connections, rate))
-    centiles = statistics.quantiles(latencies, n=100)
+    percentiles = statistics.quantiles(latencies, n=100)
     cpu = (sum(map(cpu_seconds, pids)) - before) / len(events) * 1e6
-    return Measured(name, len(events) / seconds, centiles[49] * 1e3, centiles[98] * 1e3, cpu)
+    return Measurement(name, len(events) / seconds, percentiles[49] * 1e3, percentiles[98] * 1e3, cpu)
 
 
-def http_lines(kind: str, warm: list[bytes], events: list[bytes], folder: Path) -> Iterator[Measured]:
-    """Measure the service on a store of its own, then the floors."""
+def http_lines(kind: str, warm: list[bytes], events: list[bytes], folder: Path) -> Iterator[Measurement]:
+    """Measure the service on a new store, then the floors."""
     quarter = len(events) // 4
     first, second, third, fourth = (events[i * quarter : (i + 1) * quarter] for i in range(4))
     with services(1, f"sqlite:///{folder / kind}.db") as (targets, pids):
@@ -148,7 +148,7 @@ def http_lines(kind: str, warm: list[bytes], events: list[bytes], folder: Path) 
 
 @contextmanager
 def services(count: int, store: str) -> Iterator[tuple[list[Target], list[int]]]:
-    """Run services on one store until the block ends."""
+    """Run services on one store."""
     with ExitStack() as stack:
         targets, pids = [], []
         for _ in range(count):
@@ -159,74 +159,76 @@ def services(count: int, store: str) -> Iterator[tuple[list[Target], list[int]]]
         yield targets, pids
 
 
-def postgres_lines(kind: str, warm: list[bytes], events: list[bytes], server: Server) -> Iterator[Measured]:
-    """Measure one service and two on a PostgreSQL beside them, which flushes as it does in production."""
+def postgres_lines(kind: str, warm: list[bytes], events: list[bytes], server: Server) -> Iterator[Measurement]:
+    """Measure one and two services on a local PostgreSQL with fsync."""
     half = len(events) // 2
     for count, part in ((1, events[:half]), (2, events[half:])):
         url = server.new_database(f"{kind.split(maxsplit=1)[0]}_{count}".lower())
         with services(count, url) as (targets, pids):
             post("", targets, pids, warm, 8)
-            word = "one process" if count == 1 else "two processes"
-            yield post(f"{kind}, PostgreSQL, {word}, 8 connections each", targets, pids, part, 8 * count)
+            processes = "one process" if count == 1 else "two processes"
+            yield post(f"{kind}, PostgreSQL, {processes}, 8 connections each", targets, pids, part, 8 * count)
 
 
-def tail_line(kind: str, events: list[bytes], folder: Path) -> Measured:
-    """Measure the tailer on a file that is already there."""
+def tail_line(kind: str, events: list[bytes], folder: Path) -> Measurement:
+    """Measure the tailer on a complete file."""
     path = folder / f"{kind}-tailed.ndjson"
     path.write_bytes(b"\n".join(events) + b"\n")
     settings = Settings(store=StoreSettings(url=f"sqlite:///{folder / kind}-tail.db"))
 
     configure_log(LogSettings(level="warning"))
 
-    async def take() -> int:
-        writer, taken = make_writer(settings), []
-        gate = GroupCommitter(writer, max_group=settings.intake.max_group, max_pending=settings.intake.max_waiting)
-        await make_file_follower(settings, [str(path)], make_event_reader(settings), gate, taken.append).read_all()
-        await gate.close()
+    async def tail() -> int:
+        writer, ingested = make_writer(settings), []
+        intake = settings.intake
+        committer = GroupCommitter(writer, max_group=intake.max_group, max_pending=intake.max_waiting)
+        reader = make_event_reader(settings)
+        await make_file_follower(settings, [str(path)], reader, committer, ingested.append).read_all()
+        await committer.close()
         writer.close()
-        return len(taken)
+        return len(ingested)
 
-    begun, cpu = time.perf_counter(), time.process_time()
-    assert asyncio.run(take()) == len(events)
-    seconds, cpu = time.perf_counter() - begun, time.process_time() - cpu
-    return Measured(f"{kind}, tailed file", len(events) / seconds, cpu_micros=cpu / len(events) * 1e6)
+    start, cpu_start = time.perf_counter(), time.process_time()
+    assert asyncio.run(tail()) == len(events)
+    seconds, cpu = time.perf_counter() - start, time.process_time() - cpu_start
+    return Measurement(f"{kind}, tailed file", len(events) / seconds, cpu_micros=cpu / len(events) * 1e6)
 
 
-def file_lines(kind: str, events: list[bytes], folder: Path) -> Iterator[Measured]:
-    """Measure the ingestion of a file, then the floor."""
+def file_lines(kind: str, events: list[bytes], folder: Path) -> Iterator[Measurement]:
+    """Measure ingest of a file, then the floor."""
     path = folder / f"{kind}.ndjson"
     path.write_bytes(b"\n".join(events))
     tune_garbage_collector()
     settings = Settings(store=StoreSettings(url=f"sqlite:///{folder / kind}-file.db"))
-    ingestion = FileIngester(make_event_reader(settings), make_writer(settings))
-    begun, cpu = time.perf_counter(), time.process_time()
-    report = ingestion.ingest_file(path)
-    seconds, cpu = time.perf_counter() - begun, time.process_time() - cpu
+    ingester = FileIngester(make_event_reader(settings), make_writer(settings))
+    start, cpu_start = time.perf_counter(), time.process_time()
+    report = ingester.ingest_file(path)
+    seconds, cpu = time.perf_counter() - start, time.process_time() - cpu_start
     assert report.accepted == len(events)
-    yield Measured(f"{kind}, file", len(events) / seconds, cpu_micros=cpu / len(events) * 1e6)
+    yield Measurement(f"{kind}, file", len(events) / seconds, cpu_micros=cpu / len(events) * 1e6)
     writer = appender(folder / f"{kind}-file-floor.db")
-    begun, cpu = time.perf_counter(), time.process_time()
+    start, cpu_start = time.perf_counter(), time.process_time()
     lines = path.read_bytes().splitlines()
     for i in range(0, len(lines), _GROUP):
         writer.write([raw(line) for line in lines[i : i + _GROUP]])
-    seconds, cpu = time.perf_counter() - begun, time.process_time() - cpu
-    yield Measured("  floor, parses and appends, file", len(events) / seconds, cpu_micros=cpu / len(events) * 1e6)
+    seconds, cpu = time.perf_counter() - start, time.process_time() - cpu_start
+    yield Measurement("  floor, parses and appends, file", len(events) / seconds, cpu_micros=cpu / len(events) * 1e6)
 
 
-def bytes_per_event(events: list[bytes], again: list[bytes], folder: Path) -> tuple[float, float]:
-    """Measure how much the store grows by new events, and by events that repeat what is known as new runs."""
+def bytes_per_event(events: list[bytes], repeated: list[bytes], folder: Path) -> tuple[float, float]:
+    """Measure the growth of the store by new events, and by new runs of known jobs."""
     sizes = []
     settings = Settings(store=StoreSettings(url=f"sqlite:///{folder / 'size.db'}"))
     reader, writer = make_event_reader(settings), make_writer(settings)
     path = folder / "size.db"
-    for batch in ([], events, again):
+    for batch in ([], events, repeated):
         for i in range(0, len(batch), _GROUP):
             writer.write([reader.read(event, "benchmark") for event in batch[i : i + _GROUP]])
         with closing(sqlite3.connect(path)) as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         sizes.append(path.stat().st_size)
     writer.close()
-    return (sizes[1] - sizes[0]) / len(events), (sizes[2] - sizes[1]) / len(again)
+    return (sizes[1] - sizes[0]) / len(events), (sizes[2] - sizes[1]) / len(repeated)
 
 
 def main() -> None:
@@ -237,28 +239,28 @@ def main() -> None:
     real, new = real_events(12_000 // scale), new_events(8_000 // scale, start=1_000_000)
     print(f"{'':52}{'events/s':>10}{'p50 ms':>9}{'p99 ms':>9}{'CPU us':>9}")
     with tempfile.TemporaryDirectory() as folder:
-        home = Path(folder)
+        directory = Path(folder)
         for kind, warm, events in (("real Spark", real_events(400), real), ("all new", new_events(200), new)):
             for lines in (
-                http_lines(kind, warm, events, home),
-                file_lines(kind, events[: len(events) * 3 // 4], home),
+                http_lines(kind, warm, events, directory),
+                file_lines(kind, events[: len(events) * 3 // 4], directory),
             ):
                 _print(*lines)
-            _print(tail_line(kind, events[: len(events) // 2], home))
-        fresh, repeat = bytes_per_event(new, [_rerun(event) for event in new], home)
-        print(f"store bytes an event: all new {fresh:.0f}, a repeat as a new run {repeat:.0f}")
+            _print(tail_line(kind, events[: len(events) // 2], directory))
+        new_bytes, repeated_bytes = bytes_per_event(new, [_rerun(event) for event in new], directory)
+        print(f"store bytes per event: all new {new_bytes:.0f}, new run of a known job {repeated_bytes:.0f}")
     if bin_folder() is None:
-        print("no PostgreSQL on this machine: its lines are left out")
+        print("PostgreSQL is not installed: skipped")
         return
     with running_server("fsync=on", "shared_buffers=256MB") as server:
         for kind, warm, events in (("real Spark", real_events(400), real), ("all new", new_events(200), new)):
             _print(*postgres_lines(kind, warm, events[: len(events) // 2], server))
 
 
-def _print(*lines: Measured) -> None:
-    for m in lines:
-        latency = f"{m.p50:9.2f}{m.p99:9.2f}" if m.p50 else " " * 18
-        print(f"{m.name:52}{m.per_second:10.0f}{latency}{m.cpu_micros:9.0f}", flush=True)
+def _print(*lines: Measurement) -> None:
+    for line in lines:
+        latency = f"{line.p50:9.2f}{line.p99:9.2f}" if line.p50 else " " * 18
+        print(f"{line.name:52}{line.per_second:10.0f}{latency}{line.cpu_micros:9.0f}", flush=True)
 
 
 def _rerun(event: bytes) -> bytes:

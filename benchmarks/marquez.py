@@ -1,4 +1,4 @@
-"""The log of a Marquez taken whole: how fast, and in how much memory, which shall not grow with the log.
+"""Measures speed and memory of a pull of the complete Marquez log; memory must not grow with the log.
 
 python -m benchmarks.marquez [--events 100000]
 """
@@ -20,12 +20,12 @@ from tests.standins.marquez.tables import Row
 _BEGIN = 1_767_225_600_000_000
 _SECOND = 1_000_000
 _PRODUCER = "https://example.com/producer"
-#: How much more memory all of the events may take than half of them: caches fill up before.
-_FLAT = 1.1
+#: Maximum memory for all events relative to half of them; caches are full by then.
+_MAX_GROWTH = 1.1
 
 
-class Pulled(NamedTuple):
-    """How a pull went."""
+class Measurement(NamedTuple):
+    """Result of a pull."""
 
     events: int
     seconds: float
@@ -33,25 +33,26 @@ class Pulled(NamedTuple):
 
 
 def main() -> None:
-    """Measure a tenth, a half and the whole, and print all."""
+    """Measure a tenth, half and all of the events."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--events", type=int, default=100_000)
     parser.add_argument("--serve", type=int)
-    given = parser.parse_args()
-    if given.serve:
-        _serve(given.serve)
+    arguments = parser.parse_args()
+    if arguments.serve:
+        _serve(arguments.serve)
         return
-    few, half, many = (_pulled(count) for count in (given.events // 10, given.events // 2, given.events))
-    print("| events | seconds | events/s | most memory |\n|---|---|---|---|")
-    for one in (few, half, many):
-        print(f"| {one.events:,} | {one.seconds:.1f} | {one.events / one.seconds:,.0f} | {one.megabytes:.0f} MB |")
-    print(f"memory: {many.megabytes / half.megabytes:.2f} of that of half of them (flat is below {_FLAT})")
-    if many.megabytes > _FLAT * half.megabytes:
+    tenth, half, full = (_pull(count) for count in (arguments.events // 10, arguments.events // 2, arguments.events))
+    print("| events | seconds | events/s | peak memory |\n|---|---|---|---|")
+    for result in (tenth, half, full):
+        rate = result.events / result.seconds
+        print(f"| {result.events:,} | {result.seconds:.1f} | {rate:,.0f} | {result.megabytes:.0f} MB |")
+    print(f"memory relative to half of the events: {full.megabytes / half.megabytes:.2f} (maximum {_MAX_GROWTH})")
+    if full.megabytes > _MAX_GROWTH * half.megabytes:
         sys.exit(1)
 
 
-def _pulled(count: int) -> Pulled:
-    """Let a process of its own take so many events."""
+def _pull(count: int) -> Measurement:
+    """Pull events in a separate process."""
     server = subprocess.Popen(
         [sys.executable, "-m", "benchmarks.marquez", "--serve", str(count)], stdout=subprocess.PIPE, text=True
     )
@@ -60,22 +61,22 @@ def _pulled(count: int) -> Pulled:
         url = server.stdout.readline().strip()
         with tempfile.TemporaryDirectory() as folder:
             environment = {**os.environ, "LINEAGE_BRIDGE__STORE__URL": f"sqlite:///{Path(folder) / 'store.db'}"}
-            began = time.monotonic()
-            pull = [sys.executable, "-m", "bridge", "marquez", "pull", url, "--no-lists"]
-            child = subprocess.Popen(pull, env=environment, stdout=subprocess.PIPE, text=True)
+            start = time.monotonic()
+            command = [sys.executable, "-m", "bridge", "marquez", "pull", url, "--no-lists"]
+            child = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
             assert child.stdout is not None
-            said = child.stdout.read()
-            _, status, used = os.wait4(child.pid, 0)
-            seconds = time.monotonic() - began
-        assert (status, said.split(" ")[0]) == (0, str(count)), said
-        return Pulled(count, seconds, used.ru_maxrss / 1024)
+            output = child.stdout.read()
+            _, status, usage = os.wait4(child.pid, 0)
+            seconds = time.monotonic() - start
+        assert (status, output.split(" ")[0]) == (0, str(count)), output
+        return Measurement(count, seconds, usage.ru_maxrss / 1024)
     finally:
         server.terminate()
         server.wait()
 
 
 def _serve(count: int) -> None:
-    """Be a server whose log has so many events, several of each second, until the end."""
+    """Run a stand-in whose log has several events per second, until killed."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with Marquez() as standin:
         schema = {"_producer": _PRODUCER, "_schemaURL": _PRODUCER, "fields": [

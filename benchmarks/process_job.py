@@ -1,4 +1,4 @@
-"""The jobs of `benchmarks.process`: the lake that is read, and what benchmarks/process.yaml does, written by hand.
+"""The Spark jobs of `benchmarks.process`: the inputs, and benchmarks/process.yaml written by hand.
 
 python process_job.py make ROWS SOURCE CONF | run SOURCE TARGET CONF | check SOURCE TARGET CONF
 """
@@ -30,7 +30,7 @@ def make(spark: SparkSession, rows: int, source: str) -> None:
 
 
 def totals(spark: SparkSession, source: str) -> DataFrame:
-    """Join and add up."""
+    """Join and aggregate."""
     spark.read.parquet(f"{source}/trades").createOrReplaceTempView("trades")
     spark.read.parquet(f"{source}/customers").createOrReplaceTempView("customers")
     print("read", flush=True)
@@ -46,27 +46,27 @@ def totals(spark: SparkSession, source: str) -> DataFrame:
 
 
 def check(spark: SparkSession, target: str, columns: DataFrame) -> None:
-    """Count what was written in one pass, and look for keys that are there twice."""
+    """Check nulls, ranges and row count in one pass, then duplicate keys."""
     written = spark.read.schema(columns.schema).parquet(target)
     row = written.agg(
         f.count_if(f.col("account").isNull()), f.count_if(f.col("amount") < 0), f.count(f.lit(1))
     ).collect()[0]
-    twice = written.groupBy("account", "day").count().where("count > 1").count()
-    assert (row[0], row[1], row[2] >= 0, twice) == (0, 0, True, 0), (row, twice)
+    duplicates = written.groupBy("account", "day").count().where("count > 1").count()
+    assert (row[0], row[1], row[2] >= 0, duplicates) == (0, 0, True, 0), (row, duplicates)
     print("checked", flush=True)
 
 
 def main() -> None:
-    """Do what the words say."""
-    what, first, second, conf = sys.argv[1:]
+    """Run the action named by the arguments."""
+    action, first, second, conf = sys.argv[1:]
     spark = SparkSession.builder.appName("daily").config(map=json.loads(conf)).getOrCreate()
-    if what == "make":
+    if action == "make":
         make(spark, int(first), second)
     else:
         frame = totals(spark, first)
         frame.write.partitionBy("day").parquet(second)
         print("wrote", flush=True)
-        if what == "check":
+        if action == "check":
             check(spark, second, frame)
     spark.stop()
 

@@ -1,6 +1,6 @@
-"""Measures searches over many datasets with columns and descriptions, beside a plain scan of the same store.
+"""Measures searches over many datasets with columns and descriptions, compared with table scans.
 
-python -m benchmarks.search                    100,000 datasets on both stores, some minutes
+python -m benchmarks.search                    100,000 datasets on both stores, a few minutes
 python -m benchmarks.search --datasets 10000
 """
 
@@ -32,16 +32,16 @@ ORDER BY length(d.name), d.name LIMIT 20
 """
 
 
-def name_of(number: int) -> str:
-    """Name a dataset: half of them hold orders."""
+def dataset_name(number: int) -> str:
+    """Name of a dataset; half of them contain 'orders'."""
     return f"analytics.topic{number % _TOPICS:03}.{'orders' if number % 2 else 'customers'}_{number:06}"
 
 
 def events(count: int) -> Iterator[bytes]:
-    """Describe each dataset in an event of its own."""
-    chance = random.Random(1)
+    """One event per dataset."""
+    rng = random.Random(1)
     for number in range(count):
-        text = " ".join(f"word{chance.randrange(_WORDS)}" for _ in range(12))
+        text = " ".join(f"word{rng.randrange(_WORDS)}" for _ in range(12))
         fields = [{"name": f"col{i}_of{number % 97}", "type": "string"} for i in range(10)]
         facets = {
             "schema": {"fields": fields},
@@ -50,7 +50,7 @@ def events(count: int) -> Iterator[bytes]:
             "storage": {"storageLayer": "x", "fileFormat": "parquet" if number % 3 else "csv"},
             "tags": {"tags": [{"key": f"tag{number % 500}", "value": "true"}]},
         }
-        named = {"_producer": "https://example.com", "_schemaURL": "https://example.com/facet"}
+        base_fields = {"_producer": "https://example.com", "_schemaURL": "https://example.com/facet"}
         yield msgspec.json.encode(
             {
                 "eventTime": f"2026-01-01T00:{number // 60 % 60:02}:{number % 60:02}Z",
@@ -58,20 +58,20 @@ def events(count: int) -> Iterator[bytes]:
                 "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/DatasetEvent",
                 "dataset": {
                     "namespace": f"postgres://warehouse{number % 20}:5432",
-                    "name": name_of(number),
-                    "facets": {key: facet | named for key, facet in facets.items()},
+                    "name": dataset_name(number),
+                    "facets": {key: facet | base_fields for key, facet in facets.items()},
                 },
             }
         )
 
 
 def mix(count: int) -> dict[str, Callable[[random.Random], SearchCriteria]]:
-    """Give the kinds of searches."""
+    """Kinds of searches."""
     return {
-        "exact name": lambda r: SearchCriteria(name_of(r.randrange(count))),
+        "exact name": lambda r: SearchCriteria(dataset_name(r.randrange(count))),
         "one rare word": lambda r: SearchCriteria(f"{r.randrange(count):06}"),
         "two words": lambda r: SearchCriteria(f"word{r.randrange(_WORDS)} topic{r.randrange(_TOPICS):03}"),
-        "two common words that never meet": lambda _: SearchCriteria("customers orders"),
+        "two common words, never together": lambda _: SearchCriteria("customers orders"),
         "prefix": lambda r: SearchCriteria(f"topic{r.randrange(_TOPICS):03}"[:7]),
         "common word, in half the names": lambda _: SearchCriteria("orders"),
         "common word, in all columns": lambda r: SearchCriteria(f"col{r.randrange(10)}"),
@@ -81,40 +81,38 @@ def mix(count: int) -> dict[str, Callable[[random.Random], SearchCriteria]]:
     }
 
 
-def timed(once: Callable[[], object], took: list[float]) -> None:
-    """Do something, and note how many milliseconds it took."""
-    begun = time.perf_counter()
-    once()
-    took.append((time.perf_counter() - begun) * 1000)
+def measure_ms(call: Callable[[], object], samples: list[float]) -> None:
+    """Call a function and append its milliseconds."""
+    start = time.perf_counter()
+    call()
+    samples.append((time.perf_counter() - start) * 1000)
 
 
-def scan(db: Database, org: str, wanted: SearchCriteria) -> None:
-    """Search without any index: what names, descriptions and columns hold the text."""
-    db.fetch_all(_SCAN, org, f"%{(wanted.q or wanted.owner or '').lower()}%")
+def scan(db: Database, org: str, criteria: SearchCriteria) -> None:
+    """Search names, descriptions and columns without an index."""
+    db.fetch_all(_SCAN, org, f"%{(criteria.q or criteria.owner or '').lower()}%")
 
 
 def measure(settings: Settings, count: int, kind: str) -> None:
-    """Search a store and print how long it takes."""
-    chance, everything = random.Random(2), list[float]()
+    """Print search times of a store."""
+    rng, all_samples = random.Random(2), list[float]()
     with closing(open_store(settings)) as db:
-        for name, make in mix(count).items():
-            took, plain = list[float](), list[float]()
+        for name, make_criteria in mix(count).items():
+            samples, scan_samples = list[float](), list[float]()
             for number in range(_REPEATS):
-                wanted = make(chance)
-                timed(lambda wanted=wanted: search(db, settings.org, wanted), took)  # type: ignore[misc]
+                criteria = make_criteria(rng)
+                measure_ms(lambda criteria=criteria: search(db, settings.org, criteria), samples)  # type: ignore[misc]
                 if number < 3:
-                    timed(lambda wanted=wanted: scan(db, settings.org, wanted), plain)  # type: ignore[misc]
-            everything += took
-            _print(f"{name}, {kind}", took, statistics.median(plain) / statistics.median(took))
-    _print(f"the mix, {kind}", everything)
+                    measure_ms(lambda criteria=criteria: scan(db, settings.org, criteria), scan_samples)  # type: ignore[misc]
+            all_samples += samples
+            _print(f"{name}, {kind}", samples, statistics.median(scan_samples) / statistics.median(samples))
+    _print(f"all searches, {kind}", all_samples)
 
 
-def _print(name: str, took: list[float], ratio: float | None = None) -> None:
-    told = f"{ratio:8.0f}" if ratio else ""
-    print(
-        f"{name:48} {statistics.median(took):8.2f} ms {statistics.quantiles(took, n=20)[-1]:8.2f} ms{told}",
-        flush=True,
-    )
+def _print(name: str, samples: list[float], ratio: float | None = None) -> None:
+    ratio_text = f"{ratio:8.0f}" if ratio else ""
+    p95 = statistics.quantiles(samples, n=20)[-1]
+    print(f"{name:48} {statistics.median(samples):8.2f} ms {p95:8.2f} ms{ratio_text}", flush=True)
 
 
 def main() -> None:
@@ -131,12 +129,13 @@ def main() -> None:
             stores["PostgreSQL"] = server.new_database("search")
         for kind, url in stores.items():
             settings = Settings(store=StoreSettings(url=url))
-            written = load(settings, events(count))
+            load_seconds = load(settings, events(count))
             with closing(make_indexer(settings)) as indexer:
-                begun = time.perf_counter()
+                start = time.perf_counter()
                 indexer.index_all()
-            took = time.perf_counter() - begun
-            print(f"{kind}: written in {written:.0f} s, indexed in {took:.0f} s ({count / took:.0f} a second)")
+            index_seconds = time.perf_counter() - start
+            rate = count / index_seconds
+            print(f"{kind}: written in {load_seconds:.0f} s, indexed in {index_seconds:.0f} s ({rate:.0f}/s)")
             measure(settings, count, kind)
 
 

@@ -1,4 +1,4 @@
-"""The job of `benchmarks.spark_overhead`: twenty small writes that are timed after five that warm up."""
+"""The job of `benchmarks.spark_overhead`: five writes to warm up, then twenty timed writes."""
 
 import json
 import sys
@@ -18,16 +18,16 @@ read = spark.read.parquet(f"{base}/orders")
 
 
 def write(number: int) -> None:
-    """Do what a step of a batch job does: read, filter, aggregate, write."""
+    """Read, filter, aggregate and write, like a step of a batch job."""
     totals = read.where(f.col("id") % 3 != number).groupBy("customer").agg(f.sum("amount").alias("total"))
     totals.write.parquet(f"{base}/out/{number}")
 
 
 for number in range(_WARM):
     write(number)
-began = time.perf_counter()
+start = time.perf_counter()
 for number in range(_WARM, _WARM + _TIMED):
     write(number)
-actions = time.perf_counter() - began
-Path(base, "took.json").write_text(json.dumps({"actions": actions, "ended": time.time()}), encoding="utf-8")
+actions = time.perf_counter() - start
+Path(base, "times.json").write_text(json.dumps({"actions": actions, "ended": time.time()}), encoding="utf-8")
 spark.stop()

@@ -1,6 +1,6 @@
-"""Measures how fast OpenMetadata is brought to what the store says, against a stand-in in a process of its own.
+"""Measures the sync to OpenMetadata against a stand-in in a separate process.
 
-python -m benchmarks.sync                  10,000 tables, and 30 seconds of events twice; some three minutes
+python -m benchmarks.sync                  10,000 tables, and 30 seconds of events twice; about three minutes
 python -m benchmarks.sync --tables 2000 --seconds 10
 """
 
@@ -18,11 +18,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from benchmarks.estate import estate, jobs_of, run_event
+from benchmarks.estate import estate, job_count, run_event
 from benchmarks.intake import cpu_seconds, free_port, serving
 from benchmarks.memory import resident_mb
 from benchmarks.sync_floor import floor_line
-from benchmarks.visible import visible_lines
+from benchmarks.sync_latency import latency_lines
 from benchmarks.walk import load
 from bridge.bootstrap.intake import tune_garbage_collector
 from bridge.bootstrap.targets import make_reconciler
@@ -36,78 +36,78 @@ from bridge.sync.sync_item import SyncItem
 from bridge.sync.target import BatchResult
 from tests.standins.openmetadata.standin import BOT_TOKEN
 
-_SAME_RUNS, _A_ROUND = 1_000, 100
-_PATIENCE = 60.0
+_REPEATED_RUNS, _RUNS_PER_SYNC = 1_000, 100
+_TIMEOUT = 60.0
 _KINDS = {"dataset": "tables", "job": "pipelines", "lineage": "edges"}
 
 
 class Sample(NamedTuple):
-    """How far a sync is, by kinds, and what it has cost."""
+    """Progress of a sync by kind, and its cost so far."""
 
     pushed: Counter[str]
     at: float
     cpu: float
-    there_cpu: float
-    resident: float
+    standin_cpu: float
+    resident_mb: float
     calls: Counter[str]
 
 
 class Bench:
-    """A store, a stand-in, and what keeps them alike."""
+    """Syncs a store to a stand-in and samples the progress."""
 
     def __init__(self, settings: Settings, pid: int) -> None:
         self.settings = settings
         self.calls: Counter[str] = Counter()
         self._pid = pid
         self.samples: list[Sample] = []
-        self.reconciler: Reconciler = make_reconciler(settings, lambda kind: self.calls.update([kind]))
+        self.reconciler: Reconciler = make_reconciler(settings, on_call=lambda kind: self.calls.update([kind]))
         self._pushed: Counter[str] = Counter()
-        self._watch(self.reconciler._target)  # noqa: SLF001 - between it and the reconciler
+        self._count_pushes(self.reconciler._target)  # noqa: SLF001 - wraps the target
 
-    def _watch(self, target: Any) -> None:
+    def _count_pushes(self, target: Any) -> None:
         push = target.push
 
-        def watched(kind: str, items: Sequence[SyncItem]) -> BatchResult:
+        def counting_push(kind: str, items: Sequence[SyncItem]) -> BatchResult:
             self._pushed[kind] += len(items)
             return push(kind, items)  # type: ignore[no-any-return]
 
-        target.push = watched
+        target.push = counting_push
 
     def close(self) -> None:
         """Close the connections."""
         self.reconciler.close()
 
     def sync(self) -> float:
-        """Do all that is due, with a sample before each batch; gives the seconds it took."""
+        """Sync until nothing is due, with a sample before each batch; return the seconds."""
         self._pushed.clear()
         self.samples = []
-        self._looked()
-        while not self.reconciler.step(self._looked).idle:
-            assert time.perf_counter() < self.samples[0].at + 10 * _PATIENCE, self.reconciler.status()
-        self._looked()
+        self._sample()
+        while not self.reconciler.step(self._sample).idle:
+            assert time.perf_counter() < self.samples[0].at + 10 * _TIMEOUT, self.reconciler.status()
+        self._sample()
         assert self.reconciler.status().converged, self.reconciler.status()
         return self.samples[-1].at - self.samples[0].at
 
-    def _looked(self) -> bool:
+    def _sample(self) -> bool:
         costs = time.process_time(), cpu_seconds(self._pid), resident_mb(os.getpid())
         self.samples.append(Sample(Counter(self._pushed), time.perf_counter(), *costs, Counter(self.calls)))
         return False
 
-    def done(self, kind: str) -> Sample:
-        """Give the first sample in which everything of a kind was done."""
-        return next(one for one in self.samples if one.pushed[kind] == self.samples[-1].pushed[kind])
+    def completion(self, kind: str) -> Sample:
+        """First sample after all items of a kind were pushed."""
+        return next(sample for sample in self.samples if sample.pushed[kind] == self.samples[-1].pushed[kind])
 
 
 @contextmanager
 def standin() -> Iterator[tuple[str, int]]:
-    """Run a stand-in until the block ends; gives its address and its process id."""
+    """Run a stand-in; yield its URL and process id."""
     port = free_port()
     with serving(["-m", "tests.standins.openmetadata", "--port", str(port)], port) as pid:
         yield f"http://127.0.0.1:{port}", pid
 
 
-def settings_of(store: Path, host: str) -> Settings:
-    """Make settings that name store, host and token, and nothing else."""
+def make_settings(store: Path, host: str) -> Settings:
+    """Settings with store, host and token only."""
     target: dict[str, Any] = {"server": {"host": host}, "auth": {"jwt_token": BOT_TOKEN}, "enabled": True}
     return Settings(
         store=StoreSettings(url=f"sqlite:///{store}"), openmetadata=OpenMetadataSettings.model_validate(target)
@@ -115,7 +115,7 @@ def settings_of(store: Path, host: str) -> Settings:
 
 
 def load_estate(settings: Settings, tables: int) -> None:
-    """Write the events of an estate in a process of its own: the memory of the sync is measured in this one."""
+    """Write the events in a separate process, so that they do not affect the measured memory."""
     worker = multiprocessing.get_context("spawn").Process(target=_load, args=(settings, tables))
     worker.start()
     worker.join()
@@ -127,89 +127,89 @@ def _load(settings: Settings, tables: int) -> None:
 
 
 def first_lines(bench: Bench, tables: int) -> Iterator[str]:
-    """Measure the first sync: each kind by itself, then memory as it went on."""
-    begun = time.perf_counter()
+    """Measure the first sync per kind, and its memory."""
+    start = time.perf_counter()
     bench.reconciler.enable()
-    yield f"{'everything marked':34}{time.perf_counter() - begun:9.1f} s"
+    yield f"{'all entities marked dirty':34}{time.perf_counter() - start:9.1f} s"
     bench.sync()
-    counts = {"dataset": tables, "job": jobs_of(tables), "lineage": 2 * jobs_of(tables)}
+    counts = {"dataset": tables, "job": job_count(tables), "lineage": 2 * job_count(tables)}
     before = bench.samples[0]
     for kind, name in _KINDS.items():
-        after = bench.done(kind)
+        after = bench.completion(kind)
         seconds, count = after.at - before.at, counts[kind]
-        cpu, there = (1000 * (after[i] - before[i]) / count for i in (2, 3))
+        cpu, standin_cpu = (1000 * (after[i] - before[i]) / count for i in (2, 3))
         calls = ", ".join(f"{number} {call}" for call, number in sorted((after.calls - before.calls).items()))
-        told = f"{count / seconds:9.0f}/s{seconds:8.1f} s{cpu:9.2f} ms{there:9.2f} ms"
-        yield f"{f'first sync, {count:,} {name}':34}{told}   {calls}"
+        figures = f"{count / seconds:9.0f}/s{seconds:8.1f} s{cpu:9.2f} ms{standin_cpu:9.2f} ms"
+        yield f"{f'first sync, {count:,} {name}':34}{figures}   {calls}"
         before = after
-    grown = {one.pushed["dataset"]: one.resident for one in bench.samples if not one.pushed["job"]}
-    told = ", ".join(f"{resident:.0f} after {count:,}" for count, resident in grown.items())
-    yield f"{'memory of ours, in MB':34}{told} tables"
+    memory = {sample.pushed["dataset"]: sample.resident_mb for sample in bench.samples if not sample.pushed["job"]}
+    steps = ", ".join(f"{megabytes:.0f} after {count:,}" for count, megabytes in memory.items())
+    yield f"{'resident memory in MB':34}{steps} tables"
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    yield f"{'':34}{bench.samples[-1].resident:.0f} at the end, at most {peak:.0f}"
+    yield f"{'':34}{bench.samples[-1].resident_mb:.0f} at the end, peak {peak:.0f}"
 
 
-def again_line(bench: Bench) -> str:
-    """Measure the sync of everything when nothing is new."""
+def unchanged_line(bench: Bench) -> str:
+    """Measure a sync of all entities without changes."""
     bench.calls.clear()
     with closing(StoreUrl(bench.settings.store.url).open_for_background_writes(None)) as db:
         mark_all(db, bench.settings.org, "openmetadata", now_micros())
     seconds = bench.sync()
-    return f"{'second sync, everything marked':34}{'':11}{seconds:8.1f} s   {_told(bench.calls)}"
+    return f"{'second sync, all marked dirty':34}{'':11}{seconds:8.1f} s   {_format_calls(bench.calls)}"
 
 
-def same_line(bench: Bench) -> str:
-    """Measure what runs of one job cost that say the same each time."""
-    run = iter(range(1_000_000_000, 1_000_000_000 + _SAME_RUNS + 1))
-    _runs(bench, run, 1)
+def repeated_runs_line(bench: Bench) -> str:
+    """Measure repeated runs of one job without changes."""
+    run_numbers = iter(range(1_000_000_000, 1_000_000_000 + _REPEATED_RUNS + 1))
+    _write_runs(bench, run_numbers, 1)
     bench.sync()
-    first, seconds = Counter(bench.calls), 0.0
+    first_calls, seconds = Counter(bench.calls), 0.0
     bench.calls.clear()
-    for _ in range(_SAME_RUNS // _A_ROUND):
-        _runs(bench, run, _A_ROUND)
+    for _ in range(_REPEATED_RUNS // _RUNS_PER_SYNC):
+        _write_runs(bench, run_numbers, _RUNS_PER_SYNC)
         seconds += bench.sync()
-    told = f"{seconds:8.1f} s   {_told(bench.calls)} (the first: {_told(first)})"
-    return f"{f'{_SAME_RUNS:,} same runs of a job':34}{'':11}{told}"
+    calls = f"{_format_calls(bench.calls)} (first run: {_format_calls(first_calls)})"
+    return f"{f'{_REPEATED_RUNS:,} equal runs of a job':34}{'':11}{seconds:8.1f} s   {calls}"
 
 
-def _runs(bench: Bench, runs: Iterator[int], count: int) -> None:
+def _write_runs(bench: Bench, runs: Iterator[int], count: int) -> None:
     events = (run_event("same", next(runs), [10_000_001, 10_000_002], 10_000_003) for _ in range(count))
     load(bench.settings, map(msgspec.json.encode, events))
 
 
-def _told(calls: Counter[str]) -> str:
-    return ", ".join(f"{number} {kind}" for kind, number in sorted(calls.items())) or "no call"
+def _format_calls(calls: Counter[str]) -> str:
+    return ", ".join(f"{number} {kind}" for kind, number in sorted(calls.items())) or "no calls"
 
 
 def sync_lines(tables: int, folder: Path) -> Iterator[str]:
-    """Measure a first sync, the floor, and syncs that have nothing to say."""
+    """Measure a first sync, syncs without changes, and the floor."""
     with standin() as (host, pid):
-        settings = settings_of(folder / "store.db", host)
+        settings = make_settings(folder / "store.db", host)
         load_estate(settings, tables)
         with closing(Bench(settings, pid)) as bench:
             yield from first_lines(bench, tables)
-            rate = tables / (bench.done("dataset").at - bench.samples[0].at)
-            yield again_line(bench)
-            yield same_line(bench)
+            table_rate = tables / (bench.completion("dataset").at - bench.samples[0].at)
+            yield unchanged_line(bench)
+            yield repeated_runs_line(bench)
     with standin() as (host, pid):
-        line, bare = floor_line(settings, host, pid)
+        line, floor_rate = floor_line(settings, host, pid)
         yield line
-        yield f"  tables are synced at {rate / bare:.0%} of the floor"
+        yield f"  tables are synced at {table_rate / floor_rate:.0%} of the floor"
 
 
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tables", type=int, default=10_000)
-    parser.add_argument("--seconds", type=int, default=30, help="of events, healthy and failing; 0 leaves them out")
-    asked = parser.parse_args()
+    parser.add_argument("--seconds", type=int, default=30, help="duration of the latency tests; 0 skips them")
+    arguments = parser.parse_args()
     tune_garbage_collector()
     with tempfile.TemporaryDirectory() as folder:
-        print(f"{'':34}{'':11}{'':10}{'our CPU':>12}{'its CPU':>12}   calls")
-        for line in sync_lines(asked.tables, Path(folder)):
+        print(f"{'':34}{'':11}{'':10}{'our CPU':>12}{'target CPU':>12}   calls")
+        for line in sync_lines(arguments.tables, Path(folder)):
             print(line, flush=True)
-        if asked.seconds:
-            for line in visible_lines(asked.seconds, Path(folder)):
+        if arguments.seconds:
+            for line in latency_lines(arguments.seconds, Path(folder)):
                 print(line, flush=True)
 
 

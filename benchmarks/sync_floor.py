@@ -1,4 +1,4 @@
-"""The floor of a sync: the bodies of its tables put in bulks, without a store and without a thought."""
+"""Floor of a sync: the requests alone, with prepared bodies."""
 
 import http.client
 import time
@@ -17,45 +17,46 @@ from bridge.sync.openmetadata.desired_entities import DesiredEntity, desired_dat
 from tests.standins.openmetadata.standin import BOT_TOKEN
 
 _BATCH = 100
-_PATIENCE = 60.0
+_TIMEOUT = 60.0
 
 
 def floor_line(settings: Settings, host: str, pid: int) -> tuple[str, float]:
-    """Put the same bodies, without a store and without a thought; gives tables a second, too."""
-    bodies, parents = bodies_of(settings)
+    """Send the same bodies; return the output line and tables per second."""
+    bodies, parents = prepare_bodies(settings)
     tables = len(bodies)
     address = host.removeprefix("http://")
-    with closing(http.client.HTTPConnection(address, timeout=_PATIENCE)) as connection:
+    with closing(http.client.HTTPConnection(address, timeout=_TIMEOUT)) as connection:
         for (collection, _), body in parents.items():
             _put(connection, collection, body)
-        begun, cpu, there = time.perf_counter(), time.process_time(), cpu_seconds(pid)
+        start, cpu_start, standin_start = time.perf_counter(), time.process_time(), cpu_seconds(pid)
         for i in range(0, tables, _BATCH):
             _put(connection, "tables/bulk", bodies[i : i + _BATCH])
-        seconds, cpu, there = time.perf_counter() - begun, time.process_time() - cpu, cpu_seconds(pid) - there
+        seconds, cpu = time.perf_counter() - start, time.process_time() - cpu_start
+        standin_cpu = cpu_seconds(pid) - standin_start
     rate = tables / seconds
-    costs = f"{1000 * cpu / tables:9.2f} ms{1000 * there / tables:9.2f} ms"
-    return f"{'  floor: the bodies alone':34}{rate:9.0f}/s{seconds:8.1f} s{costs}", rate
+    costs = f"{1000 * cpu / tables:9.2f} ms{1000 * standin_cpu / tables:9.2f} ms"
+    return f"{'  floor: requests only':34}{rate:9.0f}/s{seconds:8.1f} s{costs}", rate
 
 
-def bodies_of(settings: Settings) -> tuple[list[dict[str, Any]], dict[tuple[str, str], dict[str, Any]]]:
-    """Give what tables are to be sent as, and what they lie in."""
+def prepare_bodies(settings: Settings) -> tuple[list[dict[str, Any]], dict[tuple[str, str], dict[str, Any]]]:
+    """Request bodies of tables, and of their parents by collection and FQN."""
     bodies, parents = [], {}
     with closing(open_store(settings)) as db:
         items = SyncItemStore(db, settings.org, "openmetadata", now_micros)
         keys = [key for (key,) in db.fetch_all("SELECT dataset_id FROM ol_dataset WHERE org_id = ?1", settings.org)]
-        for one in desired_datasets(
+        for entity in desired_datasets(
             db, settings.org, openmetadata_options(settings), list(items.get("dataset", keys).values())
         ):
-            assert isinstance(one, DesiredEntity)
-            bodies.append(one.preferred.own.body)
-            parents.update({(above.collection, above.fqn): above.body for above in one.preferred.parents})
+            assert isinstance(entity, DesiredEntity)
+            bodies.append(entity.preferred.own.body)
+            parents.update({(parent.collection, parent.fqn): parent.body for parent in entity.preferred.parents})
     return bodies, parents
 
 
 def _put(connection: http.client.HTTPConnection, collection: str, body: Any) -> None:
     headers = {"Authorization": f"Bearer {BOT_TOKEN}", "Content-Type": "application/json"}
     connection.request("PUT", f"/api/v1/{collection}", msgspec.json.encode(body), headers)
-    answer = connection.getresponse()
-    said = msgspec.json.decode(answer.read())
-    assert answer.status in (200, 201), said
-    assert not said.get("numberOfRowsFailed"), said["failedRequest"][0]["message"]
+    response = connection.getresponse()
+    result = msgspec.json.decode(response.read())
+    assert response.status in (200, 201), result
+    assert not result.get("numberOfRowsFailed"), result["failedRequest"][0]["message"]
