@@ -12,7 +12,7 @@ def column(name: str, type_: str | None = None, **properties: Any) -> dict[str, 
 
 
 CASES: dict[str, tuple[dict[str, Any], dict[str, Any] | None, list[str]]] = {
-    "as promised": (column("k", "string"), column("k", "string"), []),
+    "same type": (column("k", "string"), column("k", "string"), []),
     "missing": (column("k"), None, ["k is missing"]),
     "missing, although optional": (column("k", required=False), None, ["k is missing"]),
     "in another case": (column("K"), column("k"), []),
@@ -20,16 +20,16 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any] | None, list[str]]] = {
     "another type": (column("k", "bigint"), column("k", "string"), ["k is string, not bigint"]),
     "a smaller number": (column("k", "decimal(10,2)"), column("k", "DECIMAL(8, 2)"), ["k is DECIMAL(8, 2), not decimal(10,2)"]),
     "unknown type": (column("k", "bigint"), column("k"), []),
-    "no type promised": (column("k"), column("k", "string"), []),
+    "no type required": (column("k"), column("k", "string"), []),
     "nullable but required": (column("k", required=True), column("k", nullable=True), ["k is nullable but required"]),
     "unknown nullability": (column("k", required=True), column("k"), []),
-    "nullable, as promised": (column("k"), column("k", nullable=True), []),
+    "nullable and optional": (column("k"), column("k", nullable=True), []),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("promised", "arrived", "violations"), CASES.values(), ids=CASES)
-def test_contract_violations(promised: dict[str, Any], arrived: dict[str, Any] | None, violations: list[str]) -> None:
-    assert contract_violations([promised], [column("more"), *([arrived] if arrived else [])]) == violations
+@pytest.mark.parametrize(("required", "actual", "violations"), CASES.values(), ids=CASES)
+def test_contract_violations(required: dict[str, Any], actual: dict[str, Any] | None, violations: list[str]) -> None:
+    assert contract_violations([required], [column("more"), *([actual] if actual else [])]) == violations
 
 
 @pytest.mark.parametrize(

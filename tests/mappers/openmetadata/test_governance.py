@@ -35,10 +35,10 @@ VOCABULARY = TagVocabulary("Ours", "Glossary", "Access")
 
 
 @pytest.mark.parametrize(
-    ("tag", "word"),
+    ("tag", "local_name"),
     [
         ("Ours.a", "a"),
-        ("Ours.PII", "Ours.PII"),  # the plain word resolves to another tag
+        ("Ours.PII", "Ours.PII"),  # the plain name resolves to another tag
         ("Glossary.a", "Glossary.a"),  # a classification with the name of our glossary
         ('Ours."a.b"', 'Ours."a.b"'),
         ("Ours.a.b", "Ours.a.b"),
@@ -46,21 +46,21 @@ VOCABULARY = TagVocabulary("Ours", "Glossary", "Access")
         ("Ours.", "Ours."),
     ],
 )
-def test_local_tag_resolves_to_the_same_tag(tag: str, word: str) -> None:
+def test_local_tag_resolves_to_the_same_tag(tag: str, local_name: str) -> None:
     assert import_remote_changes({}, {TAGS: frozenset({tag})}, VOCABULARY, {}).changes == {
-        ("tags",): frozenset({word})
+        ("tags",): frozenset({local_name})
     }
-    assert VOCABULARY.tag_fqn(word) == tag
+    assert VOCABULARY.tag_fqn(local_name) == tag
 
 
 @pytest.mark.parametrize(
-    ("term", "word"), [("Glossary.a", "a"), ("Ours.a", "Ours.a"), ("Glossary.a.b", "Glossary.a.b")]
+    ("term", "local_name"), [("Glossary.a", "a"), ("Ours.a", "Ours.a"), ("Glossary.a.b", "Glossary.a.b")]
 )
-def test_local_term_resolves_to_the_same_term(term: str, word: str) -> None:
+def test_local_term_resolves_to_the_same_term(term: str, local_name: str) -> None:
     assert import_remote_changes({}, {TERMS: frozenset({term})}, VOCABULARY, {}).changes == {
-        ("glossaryTerms",): frozenset({word})
+        ("glossaryTerms",): frozenset({local_name})
     }
-    assert VOCABULARY.term_fqn(word) == term
+    assert VOCABULARY.term_fqn(local_name) == term
 
 
 @pytest.mark.parametrize(

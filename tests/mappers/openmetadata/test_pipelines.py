@@ -38,7 +38,7 @@ MAPPED = ServiceLayout((ServiceMapping("prod", "etl"), ServiceMapping("prod-*", 
         ("test", "SPARK", "CustomPipeline", "ours", EntityName("test/daily.load", "daily.load")),
     ],
 )
-def test_job_is_in_its_mapped_service_or_in_ours(
+def test_job_is_in_its_mapped_or_the_default_service(
     namespace: str, integration: str | None, type_: str, service: str, name: EntityName
 ) -> None:
     location = locate_job(MAPPED, namespace, "daily.load", integration)

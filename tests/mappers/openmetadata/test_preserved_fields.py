@@ -28,7 +28,7 @@ FIELDS = [
     }
 ]
 SCHEMA = {"schemaType": "JSON", "schemaFields": FIELDS}
-#: An entity of each kind with all members of its requests, and the members that we would send.
+#: An entity of each kind with all members of its requests, and the members of our requests.
 ENTITIES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "databases": ({"name": "own", "service": "svc", "retentionPeriod": "P1D", "sourceUrl": "https://x", "default": True}, {}),
     "databaseSchemas": ({"name": "own", "database": "svc.d", "retentionPeriod": "P1D", "sourceUrl": "https://x"}, {}),

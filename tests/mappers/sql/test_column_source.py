@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mappers.sql.column_source import QueryLineage, compose
 from mappers.sql.lineage import trace_columns
-from tests.mappers.sql.quoting import format_columns, format_sources
+from tests.mappers.sql.formatting import format_columns, format_sources
 
 SCHEMAS = {"t": ["id", "a", "b"], "u": ["id", "x"]}
 

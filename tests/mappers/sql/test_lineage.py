@@ -4,7 +4,7 @@ import pytest
 
 from mappers.errors import InvalidSql
 from mappers.sql.lineage import missing_columns, trace_columns
-from tests.mappers.sql.quoting import format_columns, format_sources
+from tests.mappers.sql.formatting import format_columns, format_sources
 
 SCHEMAS = {"t": ["id", "a", "b", "arr", "m", "s"], "u": ["id", "x", "y"], "Trades": ["account_id", "Day"]}
 
