@@ -211,7 +211,7 @@ def run_command(arguments: str, **variables: str) -> tuple[int, str, str]:
         (None, "Key required: send an API key"),
         ("wrong", "Unknown key: this API key is not in server.api_keys"),
         (INGEST_KEY, "Not allowed: the key ingest lacks the scope read"),
-        ("schlüssel", "an API key is printable ASCII"),
+        ("schlüssel", "the API key contains characters other than printable ASCII"),
     ],
     ids=["missing", "unknown", "missing scope", "not ASCII"],
 )

@@ -56,8 +56,8 @@ def test_write_creates_private_file_and_overwrites_only_with_force(cli: Cli, tmp
     ("arguments", "message"),
     [
         (["--url", "localhost"], "spark.openlineage.transport.url is not a valid URL"),
-        (["--parent", "air", "load", "7"], "spark.openlineage.parentRunId is no UUID"),
-        (["--namespace", "[x]"], "spark.openlineage.namespace is read as a list"),
+        (["--parent", "air", "load", "7"], "spark.openlineage.parentRunId is not a UUID"),
+        (["--namespace", "[x]"], "spark.openlineage.namespace is parsed as a list"),
         (["--namespace", "x "], "Spark strips the surrounding whitespace of 'x '"),
         (["--spark-version", "3.4"], "Spark 3.4 is not supported with the listener"),
         (["--spark-version", "4.0", "--catalog", "delta"], "delta has no release for Spark 4.0"),
@@ -65,9 +65,9 @@ def test_write_creates_private_file_and_overwrites_only_with_force(cli: Cli, tmp
         (["--api-key-file", "/dev/null"], "/dev/null contains no API key"),
         (
             ["--transport", "file", "--location", "events.ndjson"],
-            "spark.openlineage.transport.location is no absolute path",
+            "spark.openlineage.transport.location is not an absolute path",
         ),
-        (["--transport", "composite", "--location", "logs/e.ndjson"], "a_file.location is no absolute path"),
+        (["--transport", "composite", "--location", "logs/e.ndjson"], "a_file.location is not an absolute path"),
         (["--write", "no/such/folder"], "cannot write no/such/folder: No such file"),
     ],
 )

@@ -159,7 +159,7 @@ def test_tail_once_exits_with_1_after_rejected_input(tmp_path: Path) -> None:
     assert (code, "ingested 0 events" in output, "1 rejected" in output) == (1, True, True)
     (tmp_path / "packed.json").write_bytes(b"\x1f\x8b packed")
     code, output = run(store, "tail", "--once", str(tmp_path / "packed.json"))
-    assert (code, "take it with `lineage-bridge ingest`" in output) == (1, True)
+    assert (code, "load it with `lineage-bridge ingest`" in output) == (1, True)
 
 
 @pytest.mark.timeout(300)
