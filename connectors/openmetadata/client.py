@@ -217,6 +217,10 @@ class OpenMetadataClient:
         params = {"recursive": str(recursive).lower()}
         return self._session.delete("delete", f"/{collection}/{entity_id}", params)
 
+    def restore(self, collection: str, entity_id: str) -> None:
+        """Restore a soft-deleted entity and its children with all their fields, which a PUT would replace."""
+        self._session.request("restore", "PUT", f"/{collection}/restore", body={"id": entity_id})
+
     def put_edge(self, source: tuple[str, str], target: tuple[str, str], details: JsonObject) -> None:
         """Write the edge between two entities, each given by type and id; it replaces an existing edge."""
         ends = {"fromEntity": _reference(*source), "toEntity": _reference(*target)}

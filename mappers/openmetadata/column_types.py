@@ -56,7 +56,9 @@ _WITHOUT_LENGTH = {"VARCHAR": "STRING", "CHAR": "STRING", "BINARY": "BYTES", "VA
 _TYPES_WITH_LENGTH = frozenset(_WITHOUT_LENGTH)
 _TYPES_WITH_PRECISION = frozenset({"DECIMAL", "NUMERIC", "NUMBER"})
 _IGNORED_WORDS = re.compile(r"\b(unsigned|signed|zerofill|not null|nullable|year to \w+|day to \w+)\b")
-_NUMBERS = re.compile(r"\d+")
+_NUMBERS = re.compile(r"-?\d+")
+#: The server rejects a whole table for a larger or a negative number.
+_MAX_INT = (1 << 31) - 1
 _SYMBOL = re.compile(r"\s*([<>(),:]|`(?:[^`]|``)*`|\"[^\"]*\"|'(?:[^']|'')*'|[^<>(),:`\"'\s]+)")
 _MAX_DISPLAYED = 1_000
 #: Longest type that is cached.
@@ -115,10 +117,11 @@ def _type_members(parsed: _ParsedType) -> JsonObject:
 def _scalar_members(data_type: str, arguments: tuple[str, ...]) -> JsonObject | None:
     numbers = [int(number) for argument in arguments for number in _NUMBERS.findall(argument)]
     if data_type in _TYPES_WITH_LENGTH:
+        length = min(numbers[0], _MAX_INT) if numbers else -1
         return (
-            {"dataType": data_type, "dataLength": numbers[0]} if numbers else {"dataType": _WITHOUT_LENGTH[data_type]}
+            {"dataType": _WITHOUT_LENGTH[data_type]} if length < 0 else {"dataType": data_type, "dataLength": length}
         )
-    if data_type in _TYPES_WITH_PRECISION and numbers:
+    if data_type in _TYPES_WITH_PRECISION and numbers and all(0 <= number <= _MAX_INT for number in numbers):
         return {"dataType": data_type, "precision": numbers[0]} | ({"scale": numbers[1]} if len(numbers) > 1 else {})
     return {"dataType": data_type} if data_type else None
 

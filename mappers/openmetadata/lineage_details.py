@@ -41,8 +41,11 @@ class LineageDetails(NamedTuple):
 
 
 def lineage_details(source: EdgeEndpoint, target: EdgeEndpoint, column_edges: Iterable[ColumnEdge]) -> LineageDetails:
-    """Build the column lineage of an edge; dataset-level influences go into its description."""
-    by_target: dict[str, tuple[set[str], set[str]]] = {}
+    """Build the column lineage of an edge: an entry per target column and function.
+
+    Dataset-level influences go into the description of the edge.
+    """
+    sources: dict[tuple[str, str], set[str]] = {}
     dataset_level: set[str] = set()
     unknown: set[str] = set()
     for edge in column_edges:
@@ -53,29 +56,27 @@ def lineage_details(source: EdgeEndpoint, target: EdgeEndpoint, column_edges: It
         if column_fqns[0] is None or column_fqns[1] is None:
             unknown.add(edge.source if column_fqns[0] is None else edge.target)
             continue
-        columns, functions = by_target.setdefault(column_fqns[1], (set(), set()))
-        columns.add(column_fqns[0])
-        functions.add(_describe_transformation(edge))
+        function = _describe_transformation(edge)[:_MAX_CHARACTERS]
+        sources.setdefault((column_fqns[1], function), set()).add(column_fqns[0])
     entries = [
-        {
-            "fromColumns": sorted(columns),
-            "toColumn": column,
-            "function": "; ".join(sorted(functions))[:_MAX_CHARACTERS],
-        }
-        for column, (columns, functions) in sorted(by_target.items())
+        {"fromColumns": sorted(columns), "toColumn": column, "function": function}
+        for (column, function), columns in sorted(sources.items())
     ]
     return LineageDetails(entries, "\n".join(sorted(dataset_level))[:_MAX_CHARACTERS] or None, sorted(unknown))
 
 
+def entry_key(entry: Mapping[str, Any]) -> tuple[str, str]:
+    """Target column and function, which identify a column entry of an edge."""
+    return str(entry["toColumn"]), str(entry.get("function") or "")
+
+
 def merge_column_details(own: Iterable[dict[str, Any]], remote: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Merge the columns of an edge that two producers assert; remote function texts win."""
-    entries: dict[str, dict[str, Any]] = {entry["toColumn"]: dict(entry) for entry in own}
-    for entry in remote:
-        merged = entries.setdefault(entry["toColumn"], dict(entry))
+    """Merge the column entries of an edge that two producers assert."""
+    entries: dict[tuple[str, str], dict[str, Any]] = {}
+    for entry in (*own, *remote):
+        merged = entries.setdefault(entry_key(entry), dict(entry))
         merged["fromColumns"] = sorted({*merged.get("fromColumns", ()), *entry.get("fromColumns", ())})
-        if entry.get("function"):
-            merged["function"] = entry["function"]
-    return [entries[column] for column in sorted(entries)]
+    return [entries[key] for key in sorted(entries)]
 
 
 def _describe_transformation(edge: ColumnEdge) -> str:

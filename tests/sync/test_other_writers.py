@@ -284,7 +284,11 @@ def put_foreign_edge(person: Person) -> None:
 
 
 def column_lines(synced: OpenMetadataHarness) -> dict[str, list[str]]:
-    return {line["toColumn"]: line["fromColumns"] for line in synced.edges()[A, T].get("columnsLineage", ())}
+    """Source columns by target column, over all functions."""
+    sources: dict[str, set[str]] = {}
+    for line in synced.edges()[A, T].get("columnsLineage", ()):
+        sources.setdefault(line["toColumn"], set()).update(line["fromColumns"])
+    return {target: sorted(names) for target, names in sources.items()}
 
 
 @pytest.mark.parametrize("first_writer", ["other", "bridge"])

@@ -1,13 +1,13 @@
 """Writes, merges and deletes one edge; keeps what other producers wrote."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from bridge.sync.edge_store import EdgeRecord
 from bridge.sync.sync_item import RemoteReference, SyncItem, fingerprint
 from connectors.openmetadata.client import OpenMetadataClient
 from mappers.canonical_json import JsonObject
-from mappers.openmetadata.lineage_details import merge_column_details
+from mappers.openmetadata.lineage_details import entry_key, merge_column_details
 
 CONTENT_KEYS = ("columnsLineage", "sqlQuery", "description", "pipeline", "source")
 #: Key of the deleted edges in a lineage record.
@@ -27,7 +27,7 @@ def normalized(edge: JsonObject | None) -> JsonObject | None:
         entries = [
             {key: entry[key] for key in _COLUMN_ENTRY_KEYS if entry.get(key)} for entry in content["columnsLineage"]
         ]
-        content["columnsLineage"] = sorted(entries, key=lambda entry: str(entry["toColumn"]))
+        content["columnsLineage"] = sorted(entries, key=entry_key)
     return content
 
 
@@ -229,12 +229,10 @@ def _is_unchanged_remotely(remote: JsonObject, record: EdgeRecord | None) -> boo
 
 def _contains_only(remote: JsonObject, content: dict[str, Any]) -> bool:
     """Whether an edge has no content beyond this; columns that the server dropped do not count."""
-    own_entries = {entry["toColumn"]: entry for entry in content.get("columnsLineage", ())}
-    remote_entries = remote.get("columnsLineage", ())
+    own_sources = _sources(content)
     columns_match = all(
-        entry["toColumn"] in own_entries
-        and set(entry["fromColumns"]) <= set(own_entries[entry["toColumn"]]["fromColumns"])
-        for entry in remote_entries
+        set(entry["fromColumns"]) <= own_sources.get(entry_key(entry), set())
+        for entry in remote.get("columnsLineage", ())
     )
     # the server drops the SQL with a column that the edge refers to
     return columns_match and all(
@@ -251,26 +249,28 @@ def _merged(own: JsonObject, remote: JsonObject, previous: dict[str, Any]) -> Js
 
 def _minus(remote: JsonObject, content: dict[str, Any]) -> JsonObject:
     """Remote content without own content."""
-    own_entries = {entry["toColumn"]: entry for entry in content.get("columnsLineage", ())}
+    own_sources = _sources(content)
     columns = []
     for entry in remote.get("columnsLineage", ()):
-        own_entry = own_entries.get(entry["toColumn"])
-        sources = [
-            source for source in entry["fromColumns"] if not own_entry or source not in own_entry["fromColumns"]
-        ]
-        if sources or not own_entry:
+        sources = [source for source in entry["fromColumns"] if source not in own_sources.get(entry_key(entry), ())]
+        if sources or entry_key(entry) not in own_sources:
             columns.append(entry | {"fromColumns": sources})
     remaining = {key: value for key, value in remote.items() if key != "columnsLineage" and value != content.get(key)}
     return remaining | ({"columnsLineage": columns} if columns else {})
 
 
+def _sources(content: Mapping[str, Any]) -> dict[tuple[str, str], set[str]]:
+    """Source columns by target column and function."""
+    return {entry_key(entry): set(entry["fromColumns"]) for entry in content.get("columnsLineage", ())}
+
+
 def _dropped(sent: JsonObject, remote: JsonObject) -> list[str]:
     """Notes on columns that the server dropped."""
-    accepted = {entry["toColumn"]: set(entry["fromColumns"]) for entry in remote.get("columnsLineage", ())}
+    accepted, targets = _sources(remote), {entry["toColumn"] for entry in remote.get("columnsLineage", ())}
     missing = [
         source
         for entry in sent.get("columnsLineage", ())
-        for source in (entry["fromColumns"] if entry["toColumn"] in accepted else [entry["toColumn"]])
-        if source not in accepted.get(entry["toColumn"], ())
+        for source in (entry["fromColumns"] if entry["toColumn"] in targets else [entry["toColumn"]])
+        if source not in accepted.get(entry_key(entry), ())
     ]
     return [f"OpenMetadata does not know column {name}" for name in sorted(set(missing))]

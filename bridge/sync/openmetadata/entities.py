@@ -17,7 +17,7 @@ from connectors.errors import TargetRejected, TargetUnavailable
 from connectors.openmetadata.client import OpenMetadataClient
 from mappers.canonical_json import JsonObject
 from mappers.errors import LineageBridgeError
-from mappers.openmetadata.fqn import quote_part
+from mappers.openmetadata.fqn import fqn, quote_part
 
 _BAD_REQUEST, _NOT_FOUND, _SERVER_ERROR = 400, 404, 500
 #: Bulk requests in flight: more make a server slower.
@@ -39,7 +39,7 @@ class EntityPusher:
         self._client = client
         self._items = items
         self._lookup = lookup
-        self._parents = ParentEntities(client, options.create)
+        self._parents = ParentEntities(client, options.create, fqn(options.layout.service))
         self._resolver = EntityResolver(lookup, self._parents, items, requests)
         self._options = options
         self._requests = requests
@@ -133,6 +133,8 @@ class EntityPusher:
     def _update(self, resolved: ResolvedEntity) -> EntityUpdate | Failure:
         if resolved.existing is None:
             return EntityUpdate(resolved, resolved.candidate.own.body)
+        if resolved.is_deleted:
+            self._client.restore(resolved.candidate.collection, resolved.existing.id)
         return prepare_update(self._client, resolved, with_columns=self._options.update_on_schema_change)
 
     def _put(self, updates: Sequence[EntityUpdate]) -> Iterator[Completed | Failure]:
@@ -204,7 +206,8 @@ def _plan_step(resolved: ResolvedEntity) -> PlanStep:
     collection, existing = resolved.candidate.collection, resolved.existing
     if existing is None:
         return PlanStep("create", collection, resolved.candidate.own.fqn)
-    return PlanStep("change" if resolved.may_change else "use", collection, existing.name)
+    action = "restore" if resolved.is_deleted else "change" if resolved.may_change else "use"
+    return PlanStep(action, collection, existing.name)
 
 
 def _fqn(body: JsonObject) -> str:

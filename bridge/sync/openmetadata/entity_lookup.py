@@ -8,6 +8,7 @@ from bridge.sync.sync_item import RemoteReference
 from connectors.openmetadata.client import OpenMetadataClient
 from mappers.canonical_json import JsonObject
 from mappers.openmetadata.fqn import fqn, split_fqn
+from mappers.timestamps import format_timestamp
 
 #: Up to this many names per parent are looked up one by one.
 _MAX_SINGLE_LOOKUPS = 20
@@ -37,10 +38,33 @@ TYPES = {
 COLLECTIONS = {type_: collection for collection, type_ in TYPES.items()}
 
 
-class _Listing(NamedTuple):
-    """Ids of a parent's entities by name, and the end of their cache lifetime in microseconds."""
+class FoundEntity(NamedTuple):
+    """An entity at a name; a soft-deleted one still occupies it."""
 
-    ids: dict[str, str]
+    id: str
+    deleted: bool = False
+    #: Author and time in milliseconds of the last change.
+    changed_by: str = ""
+    changed_at: int = 0
+
+    @classmethod
+    def of(cls, entity: JsonObject) -> "FoundEntity":
+        changed_at = int(entity.get("updatedAt") or 0)
+        return cls(str(entity["id"]), bool(entity.get("deleted")), str(entity.get("updatedBy") or ""), changed_at)
+
+    def remote(self, collection: str, name: str) -> RemoteReference:
+        return RemoteReference(TYPES[collection], self.id, name)
+
+    def describe_deletion(self, name: str) -> str:
+        """Message for an operator about a soft-deleted foreign entity."""
+        at = format_timestamp(self.changed_at * 1_000)
+        return f"{name} was deleted by {self.changed_by or 'an unknown user'} on {at}: restore it in OpenMetadata"
+
+
+class _Listing(NamedTuple):
+    """A parent's entities by name, and the end of their cache lifetime in microseconds."""
+
+    entities: dict[str, FoundEntity]
     until: int
 
 
@@ -57,20 +81,24 @@ class EntityLookup:
         self._lists: dict[tuple[str, str], _Listing] = {}
 
     def find(self, collection: str, names: Collection[str], *, refresh: bool = False) -> dict[str, RemoteReference]:
-        """Existing entities by fully qualified name (case-sensitive)."""
+        """Existing entities by fully qualified name (case-sensitive), without soft-deleted ones."""
+        found = self.find_all(collection, names, refresh=refresh)
+        return {name: entity.remote(collection, name) for name, entity in found.items() if not entity.deleted}
+
+    def find_all(self, collection: str, names: Collection[str], *, refresh: bool = False) -> dict[str, FoundEntity]:
+        """Entities by fully qualified name (case-sensitive), including soft-deleted ones."""
         names_by_parent: dict[str, list[str]] = {}
         for name in sorted(set(names)):
             names_by_parent.setdefault(parent_of(collection, name), []).append(name)
-        ids_by_name: dict[str, str] = {}
+        found: dict[str, FoundEntity] = {}
         single: list[str] = []
         for parent, parent_names in names_by_parent.items():
             if self.is_listed(collection, parent, len(parent_names), refresh=refresh):
-                ids = self._list(collection, parent, refresh=refresh)
-                ids_by_name.update((name, ids[name]) for name in parent_names if name in ids)
+                entities = self._list(collection, parent, refresh=refresh)
+                found.update((name, entities[name]) for name in parent_names if name in entities)
             else:
                 single += parent_names
-        ids_by_name |= self._look_up(collection, single)
-        return {name: RemoteReference(TYPES[collection], id_, name) for name, id_ in ids_by_name.items()}
+        return found | self._look_up(collection, single)
 
     def is_listed(self, collection: str, parent: str, count: int, *, refresh: bool = False) -> bool:
         """Whether listing the parent costs less than single lookups."""
@@ -78,29 +106,33 @@ class EntityLookup:
             return False
         if not refresh and self._cached(collection, parent) is not None:
             return True
-        return self._client.count(collection, **{LIST_PARENT[collection][0]: parent}) <= count * _LIST_FACTOR
+        filters = {LIST_PARENT[collection][0]: parent, "include": "all"}
+        return self._client.count(collection, **filters) <= count * _LIST_FACTOR
 
-    def _cached(self, collection: str, parent: str) -> dict[str, str] | None:
+    def _cached(self, collection: str, parent: str) -> dict[str, FoundEntity] | None:
         listing = self._lists.get((collection, parent))
-        return listing.ids if listing is not None and self._clock() < listing.until else None
+        return listing.entities if listing is not None and self._clock() < listing.until else None
 
-    def _look_up(self, collection: str, names: Sequence[str]) -> dict[str, str]:
+    def _look_up(self, collection: str, names: Sequence[str]) -> dict[str, FoundEntity]:
         """The first lookup runs alone: if the server is down, the rest is not sent."""
 
         def look_up(name: str) -> tuple[str, JsonObject | None]:
-            return name, self._client.get(collection, name)
+            return name, self._client.get(collection, name, deleted=True)
 
         entities = [*map(look_up, names[:1]), *self._pool.map(look_up, names[1:])]
-        return {name: str(entity["id"]) for name, entity in entities if entity}
+        return {name: FoundEntity.of(entity) for name, entity in entities if entity}
 
     def find_ignoring_case(self, collection: str, name: str) -> list[RemoteReference]:
         """Entities with names that differ in case only."""
         folded_name = name.casefold()
         matches: list[RemoteReference] = []
         for parent in self._parents_ignoring_case(collection, name):
-            ids = self._list(collection, parent)
-            names = sorted(other for other in ids if other.casefold() == folded_name)
-            matches += [RemoteReference(TYPES[collection], ids[other], other) for other in names]
+            entities = self._list(collection, parent)
+            matches += [
+                entity.remote(collection, listed)
+                for listed, entity in sorted(entities.items())
+                if listed.casefold() == folded_name and not entity.deleted
+            ]
         return matches
 
     def _parents_ignoring_case(self, collection: str, name: str) -> list[str]:
@@ -114,15 +146,15 @@ class EntityLookup:
         names = [str(entity["fullyQualifiedName"]) for page in pages for entity in page]
         return [parent for parent in names if parent.casefold() == folded_parent]
 
-    def _list(self, collection: str, parent: str, *, refresh: bool = False) -> dict[str, str]:
+    def _list(self, collection: str, parent: str, *, refresh: bool = False) -> dict[str, FoundEntity]:
         cached = self._cached(collection, parent)
         if cached is not None and not refresh:
             return cached
-        pages = self._client.pages(collection, **{LIST_PARENT[collection][0]: parent})
-        ids = {str(entity["fullyQualifiedName"]): str(entity["id"]) for page in pages for entity in page}
+        pages = self._client.pages(collection, **{LIST_PARENT[collection][0]: parent, "include": "all"})
+        entities = {str(entity["fullyQualifiedName"]): FoundEntity.of(entity) for page in pages for entity in page}
         lifetime = _CACHE_SECONDS * 1_000_000 if split_fqn(parent)[0] == self._own_service else 0
-        self._lists[collection, parent] = _Listing(ids, self._clock() + lifetime)
-        return ids
+        self._lists[collection, parent] = _Listing(entities, self._clock() + lifetime)
+        return entities
 
     def clear_cache(self) -> None:
         self._lists.clear()

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from bridge.sync.item_store import SyncItemStore
 from bridge.sync.openmetadata.desired_entities import DesiredEntity, EntityCandidate
-from bridge.sync.openmetadata.entity_lookup import EntityLookup
+from bridge.sync.openmetadata.entity_lookup import EntityLookup, FoundEntity
 from bridge.sync.openmetadata.parents import ParentEntities
 from bridge.sync.request_pool import RequestPool
 from bridge.sync.sync_item import ABANDONED, UNRESOLVED_RETRY_US, Completed, Failure, Outcome, RemoteReference
@@ -18,6 +18,8 @@ class ResolvedEntity(NamedTuple):
     desired: DesiredEntity
     candidate: EntityCandidate
     existing: RemoteReference | None
+    #: Soft-deleted: it must be restored before it is updated, because a PUT would replace it.
+    is_deleted: bool = False
     #: Created by this bridge for an alias of the same dataset, or waiting for its deletion.
     reused: bool = False
 
@@ -67,24 +69,23 @@ class EntityResolver:
             for candidate in desired.candidates:
                 names.setdefault(candidate.collection, set()).add(candidate.own.fqn)
         try:
-            existing = {collection: self._lookup.find(collection, fqns) for collection, fqns in names.items()}
-            return [self._choose(desired, existing) for desired in desired_entities]
+            found = {collection: self._lookup.find_all(collection, fqns) for collection, fqns in names.items()}
+            return [self._choose(desired, found) for desired in desired_entities]
         except LineageBridgeError as error:
             reported = self._requests.record_failure(error)
             return [Failure(desired.item, reported, fingerprint=desired.fingerprint) for desired in desired_entities]
 
-    def _choose(
-        self, desired: DesiredEntity, existing: dict[str, dict[str, RemoteReference]]
-    ) -> ResolvedEntity | Completed:
+    def _choose(self, desired: DesiredEntity, found: dict[str, dict[str, FoundEntity]]) -> ResolvedEntity | Completed:
         """Choose the preferred location unless exactly one foreign entity exists at another.
 
         An entity that this bridge created at another location, before its names were linked, does not count.
         """
         preferred = desired.preferred
-        candidates = self._existing_candidates(desired, existing)
-        exact = existing[preferred.collection].get(preferred.own.fqn)
-        if exact is not None:
-            return ResolvedEntity(desired, preferred, exact, self._created_by_us(desired, exact))
+        candidates = self._existing_candidates(desired, found)
+        exact = found[preferred.collection].get(preferred.own.fqn)
+        if exact is not None and not exact.deleted:
+            remote = exact.remote(preferred.collection, preferred.own.fqn)
+            return ResolvedEntity(desired, preferred, remote, reused=self._created_by_us(desired, remote))
         foreign = {
             id_: (candidate, remote)
             for id_, (candidate, remote) in candidates.items()
@@ -104,27 +105,39 @@ class EntityResolver:
         if allowed is None:
             return desired.unresolved(str(blocked[0][1]))
         own = next((remote for candidate, remote in candidates.values() if candidate is allowed), None)
-        return ResolvedEntity(desired, allowed, own, reused=own is not None)
+        if own is not None:
+            return ResolvedEntity(desired, allowed, own, reused=True)
+        deleted = found[allowed.collection].get(allowed.own.fqn)
+        return ResolvedEntity(desired, allowed, None) if deleted is None else self._restore(desired, allowed, deleted)
+
+    def _restore(
+        self, desired: DesiredEntity, candidate: EntityCandidate, deleted: FoundEntity
+    ) -> ResolvedEntity | Completed:
+        """Restore a soft-deleted entity that this bridge owns; a foreign one waits for its owner."""
+        name = candidate.own.fqn
+        remote = deleted.remote(candidate.collection, name)
+        if candidate.in_own_service or self._created_by_us(desired, remote):
+            return ResolvedEntity(desired, candidate, remote, is_deleted=True, reused=True)
+        return desired.unresolved(deleted.describe_deletion(name))._replace(remote=None)
 
     def _created_by_us(self, desired: DesiredEntity, remote: RemoteReference) -> bool:
         """Whether this bridge created an entity for any name of the dataset, even if it is being deleted."""
         items = self._items.find_by_remote_id(remote.id)
-        if any(item.created_by_us and item.key in desired.member_keys for item in items) or self._items.find_deletion(
-            remote.id
-        ):
+        keys = {desired.item.key, *desired.member_keys}
+        if any(item.created_by_us and item.key in keys for item in items) or self._items.find_deletion(remote.id):
             return True
-        pending = self._items.get(desired.item.kind, desired.member_keys)
+        pending = self._items.get(desired.item.kind, keys)
         return any(item.record.get("making") == remote.name for item in pending.values())
 
     def _existing_candidates(
-        self, desired: DesiredEntity, existing: dict[str, dict[str, RemoteReference]]
+        self, desired: DesiredEntity, found: dict[str, dict[str, FoundEntity]]
     ) -> dict[str, tuple[EntityCandidate, RemoteReference]]:
-        """Existing entities at the candidate locations, by id; case is ignored where the system ignores it."""
+        """Live entities at the candidate locations, by id; case is ignored where the system ignores it."""
         candidates: dict[str, tuple[EntityCandidate, RemoteReference]] = {}
         for candidate in desired.candidates:
-            exact = existing[candidate.collection].get(candidate.own.fqn)
-            if exact is not None:
-                candidates[exact.id] = (candidate, exact)
+            exact = found[candidate.collection].get(candidate.own.fqn)
+            if exact is not None and not exact.deleted:
+                candidates[exact.id] = (candidate, exact.remote(candidate.collection, candidate.own.fqn))
             elif candidate.case_insensitive and not candidate.in_own_service:
                 matches = self._lookup.find_ignoring_case(candidate.collection, candidate.own.fqn)
                 candidates.update((match.id, (candidate, match)) for match in matches)

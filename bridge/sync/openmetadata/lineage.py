@@ -186,7 +186,12 @@ class LineagePusher:
             if record and not record.connects(desired.source, desired.target):
                 plan.deletes.append(record)
             plan.notes.extend(desired.notes)
-        plan.deletes.extend(record for source, record in sorted(records.items()) if source not in desired_edges)
+        plan.deletes.extend(
+            record
+            for source, record in sorted(records.items())
+            if source not in desired_edges
+            and not (source in plan.unresolved_endpoints and any(map(endpoints.is_unresolved, (source, item.key))))
+        )
         if item.fingerprint is None:
             plan.possibly_restored.extend(_previously_deleted(item, desired_edges.values()))
         return plan

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal
 
+from bridge.sync.openmetadata.entity_lookup import FoundEntity
 from bridge.sync.request_pool import RequestPool
 from connectors.openmetadata.client import OpenMetadataClient
 from mappers.errors import LineageBridgeError
@@ -17,10 +18,13 @@ EntityKey = tuple[str, str]
 class ParentEntities:
     """Ensures that the parents of entities exist. Not thread-safe."""
 
-    def __init__(self, client: OpenMetadataClient, create: CreatePolicy) -> None:
+    def __init__(self, client: OpenMetadataClient, create: CreatePolicy, own_service: str) -> None:
         self._client = client
         self._create = create
+        self._own_service = own_service
         self._existing: set[EntityKey] = set()
+        #: Parents that were missing at the start of the current batch.
+        self._missing: set[EntityKey] = set()
 
     def create_missing(
         self, chains: Sequence[Sequence[EntityRequest]], requests: RequestPool
@@ -40,11 +44,16 @@ class ParentEntities:
                     self._existing.add(key_of(request))
                 else:
                     failed[key_of(request)] = error
+        self._missing.clear()
         return failed
 
     def _ensure(self, request: EntityRequest) -> tuple[EntityRequest, LineageBridgeError | None]:
-        if self._client.get(request.collection, request.fqn) is None:
+        key = key_of(request)
+        entity = None if key in self._missing else self._client.get(*key, deleted=True)
+        if entity is None:
             self._client.put(request.collection, request.body)
+        elif entity.get("deleted"):
+            self._client.restore(request.collection, str(entity["id"]))
         return request, None
 
     def missing(self, chains: Sequence[Sequence[EntityRequest]]) -> list[EntityRequest]:
@@ -59,16 +68,33 @@ class ParentEntities:
         service = requests[0]
         if self._create == "entities" and not self._exists(service):
             return f"the service {service.fqn} is not in OpenMetadata, and openmetadata.create is entities"
+        if service.fqn != self._own_service:
+            for parent in requests:
+                if (deleted := self._look_up(parent)) is not None:
+                    return deleted.describe_deletion(parent.fqn)
         return None
 
     def _exists(self, request: EntityRequest) -> bool:
+        self._look_up(request)
+        return key_of(request) in self._existing
+
+    def _look_up(self, request: EntityRequest) -> FoundEntity | None:
+        """Remember whether a parent exists; returns it if it is soft-deleted."""
         key = key_of(request)
-        if key not in self._existing and self._client.get(*key) is not None:
+        if key in self._existing or key in self._missing:
+            return None
+        entity = self._client.get(*key, deleted=True)
+        if entity is None:
+            self._missing.add(key)
+        elif entity.get("deleted"):
+            return FoundEntity.of(entity)
+        else:
             self._existing.add(key)
-        return key in self._existing
+        return None
 
     def clear_cache(self) -> None:
         self._existing.clear()
+        self._missing.clear()
 
 
 def key_of(request: EntityRequest) -> EntityKey:

@@ -36,6 +36,11 @@ def test_simple_types(type_name: str | None, data_type: str) -> None:
     ("type_name", "column"),
     [
         ("varchar(20)", {"dataType": "VARCHAR", "dataLength": 20}),
+        ("varchar(2147483648)", {"dataType": "VARCHAR", "dataLength": 2147483647}),
+        ("varchar(-1)", {"dataType": "STRING"}),
+        ("longtext(4294967295)", {"dataType": "TEXT"}),
+        ("decimal(2147483648, 2)", {"dataType": "DECIMAL"}),
+        ("numeric(10, -2)", {"dataType": "NUMERIC"}),
         ("CHARACTER VARYING (20) NOT NULL", {"dataType": "VARCHAR", "dataLength": 20}),
         ("VARCHAR2(20 CHAR)", {"dataType": "VARCHAR", "dataLength": 20}),
         ("decimal(18,2)", {"dataType": "DECIMAL", "precision": 18, "scale": 2}),

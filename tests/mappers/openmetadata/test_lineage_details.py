@@ -30,7 +30,9 @@ def entry(target: str, function: str, *sources: str) -> dict[str, Any]:
         ([ColumnEdge("id", "id", "DIRECT", "IDENTITY")], LineageDetails([entry("id", "IDENTITY", "id")], None, [])),
         (
             [ColumnEdge("mail", "who", "DIRECT", "TRANSFORMATION", True, "sha256(mail)"), ColumnEdge("id", "who", "INDIRECT", "CONDITIONAL")],
-            LineageDetails([entry("who", "INDIRECT/CONDITIONAL; TRANSFORMATION (masked): sha256(mail)", "id", "mail")], None, []),
+            LineageDetails(
+                [entry("who", "INDIRECT/CONDITIONAL", "id"), entry("who", "TRANSFORMATION (masked): sha256(mail)", "mail")], None, []
+            ),
         ),
         ([ColumnEdge("a.b", "id", "DIRECT"), ColumnEdge("s.x", "id", "DIRECT")], LineageDetails([entry("id", "DIRECT", '"a.b"', "s.x")], None, [])),
         ([ColumnEdge("id", "", "INDIRECT", "JOIN"), ColumnEdge("", "", "DIRECT")], LineageDetails([], "DIRECT\nINDIRECT/JOIN on id", [])),
@@ -46,5 +48,9 @@ def test_column_edges_become_entries(column_edges: list[ColumnEdge], expected: L
 def test_entries_of_another_producer_are_kept() -> None:
     remote = [entry("id", "their words", "mail"), entry("who", "", "mail")]
     own = [entry("id", "IDENTITY", "id")]
-    assert merge_column_details(own, remote) == [entry("id", "their words", "id", "mail"), entry("who", "", "mail")]
+    assert merge_column_details(own, remote) == [
+        entry("id", "IDENTITY", "id"),
+        entry("id", "their words", "mail"),
+        entry("who", "", "mail"),
+    ]
     assert merge_column_details(merge_column_details(own, remote), remote) == merge_column_details(own, remote)

@@ -76,6 +76,14 @@ def integer(raw: Any, faults: list[str], key: str) -> int:
     raise Unreadable
 
 
+def int32(raw: Any, faults: list[str], key: str) -> int:
+    """A non-negative Java int: others make the whole request unreadable."""
+    value = integer(raw, faults, key)
+    if not 0 <= value < 1 << 31:
+        raise Unreadable
+    return value
+
+
 def at_least(low: int) -> Reader:
     def read(raw: Any, faults: list[str], key: str) -> int:
         value = integer(raw, faults, key)

@@ -1,0 +1,145 @@
+"""Behavior of a real OpenMetadata 2.0 that earlier versions handled wrongly."""
+
+from typing import Any
+
+import pytest
+
+from bridge.sync.sync_item import Outcome
+from tests.factories import columns, dataset, facet, field, run_event, schema, transformation
+from tests.sync.openmetadata_harness import OpenMetadataHarness
+from tests.sync.other_writers import Person
+
+W = "warehouse.d.s."
+T, A = W + "t", W + "a"
+PII = {"tagFQN": "PII.Sensitive", "source": "Classification", "labelType": "Manual", "state": "Confirmed"}
+
+
+def write_run(second: float = 0, run: int = 1, **facets: Any) -> dict[str, Any]:
+    """A run that reads a and writes t."""
+    return run_event(
+        second=second,
+        run=run,
+        inputs=[dataset("a", schema=schema("k", "v"))],
+        outputs=[dataset("t", **({"schema": schema("k", "v")} | facets))],
+    )
+
+
+def unresolved_reasons(synced: OpenMetadataHarness) -> list[str]:
+    return [str(item.reason) for item in synced.items_by(Outcome.UNRESOLVED) if item.kind == "dataset"]
+
+
+def soft_delete(person: Person, type_: str, name: str) -> None:
+    path = {"table": "tables", "databaseSchema": "databaseSchemas", "pipeline": "pipelines"}[type_]
+    person.request("DELETE", f"{path}/{person.find(type_, name).id}?recursive=true")
+
+
+@pytest.mark.parametrize("known", [False, True], ids=["never seen", "known"])
+@pytest.mark.parametrize("many", [False, True], ids=["looked up", "listed"])
+def test_deleted_foreign_table_stays_deleted(known: bool, many: bool) -> None:
+    with OpenMetadataHarness() as synced:
+        person = Person(synced.standin)
+        person.put_table(
+            "t", "k", description="theirs", tableConstraints=[{"constraintType": "PRIMARY_KEY", "columns": ["k"]}]
+        )
+        if known:
+            synced.apply(write_run()).converge()
+        soft_delete(person, "table", T)
+        before = dict(person.find("table", T).data)
+        others = [dataset(f"x{number}", schema=schema("k")) for number in range(30 if many else 0)]
+        if others:
+            synced.apply(run_event(second=3, run=3, outputs=others))
+        synced.apply(write_run(5, run=9, schema=schema("k", "v", "w"))).converge()
+        assert person.find("table", T).data == before
+        [reason] = unresolved_reasons(synced)
+        assert f"{T} was deleted by admin on " in reason
+        assert "restore it in OpenMetadata" in reason
+
+
+def test_deleted_foreign_table_is_used_again_once_restored() -> None:
+    with OpenMetadataHarness() as synced:
+        person = Person(synced.standin)
+        person.put_table("t", "k", "v", description="theirs")
+        soft_delete(person, "table", T)
+        synced.apply(write_run()).converge()
+        assert not synced.edges()
+        person.request("PUT", "tables/restore", {"id": person.find("table", T).id})
+        synced.clock.wait(700)
+        synced.converge()
+        assert synced.edges().keys() == {(A, T)}
+        assert person.find("table", T).data["description"] == "theirs"
+
+
+def test_restores_own_deleted_table_with_edits_of_people() -> None:
+    with OpenMetadataHarness() as synced:
+        person = Person(synced.standin)
+        synced.apply(write_run()).converge()
+        person.patch(
+            "table", T, {"/columns/0/description": "the key", "/columns/0/tags/0": PII, "/retentionPeriod": "P30D"}
+        )
+        soft_delete(person, "table", T)
+        synced.apply(write_run(5, run=2, schema=schema("k", "v", "w"))).converge()
+        table = synced.entities("table")[T]
+        assert [column["name"] for column in table["columns"]] == ["k", "v", "w"]
+        assert table["columns"][0]["description"] == "the key"
+        assert [label["tagFQN"] for label in table["columns"][0]["tags"]] == ["PII.Sensitive"]
+        assert table["retentionPeriod"] == "P30D"
+
+
+def test_deleted_foreign_schema_stays_deleted() -> None:
+    with OpenMetadataHarness() as synced:
+        person = Person(synced.standin)
+        person.put_table("x", "k")
+        person.patch("databaseSchema", "warehouse.d.s", {"/retentionPeriod": "P30D"})
+        soft_delete(person, "databaseSchema", "warehouse.d.s")
+        synced.apply(write_run()).converge()
+        schema_entity = person.find("databaseSchema", "warehouse.d.s")
+        assert schema_entity.deleted
+        assert schema_entity.data["retentionPeriod"] == "P30D"
+        assert all("warehouse.d.s was deleted by admin on " in reason for reason in unresolved_reasons(synced))
+
+
+@pytest.mark.parametrize(
+    ("type_name", "data_type", "length"),
+    [
+        ("varchar(2147483648)", "VARCHAR", 2147483647),
+        ("longtext(4294967295)", "TEXT", None),
+        ("decimal(4294967295,2)", "DECIMAL", None),
+        ("decimal(10,-2)", "DECIMAL", None),
+    ],
+)
+def test_lengths_beyond_an_int_do_not_reject_the_table(type_name: str, data_type: str, length: int | None) -> None:
+    with OpenMetadataHarness() as synced:
+        fields = facet(fields=[{"name": "k", "type": type_name}])
+        synced.apply(run_event(outputs=[dataset("t", schema=fields)])).converge()
+        [column] = synced.entities("table")[T]["columns"]
+        assert (column["dataType"], column.get("dataLength")) == (data_type, length)
+        assert column["dataTypeDisplay"] == type_name
+
+
+def test_functions_of_several_sources_are_separate_entries() -> None:
+    with OpenMetadataHarness() as synced:
+        sources = [
+            field("a", "k", transformation("DIRECT", "IDENTITY")),
+            field("a", "v", transformation("DIRECT", "AGGREGATION")),
+        ]
+        synced.apply(write_run(columnLineage=columns({"k": sources}))).converge()
+        entries = synced.edges()[A, T]["columnsLineage"]
+        assert [(entry["fromColumns"], entry["function"]) for entry in entries] == [
+            ([A + ".v"], "AGGREGATION"),
+            ([A + ".k"], "IDENTITY"),
+        ]
+        assert synced.calls_of_next_round() == {}
+
+
+def test_restores_own_deleted_pipeline_with_edits_of_people() -> None:
+    with OpenMetadataHarness() as synced:
+        person = Person(synced.standin)
+        synced.apply(write_run()).converge()
+        [name] = synced.entities("pipeline")
+        person.patch("pipeline", name, {"/scheduleInterval": "0 6 * * *"})
+        soft_delete(person, "pipeline", name)
+        synced.apply(
+            run_event(second=5, run=2, job_facets={"documentation": facet(description="loads t")})
+        ).converge()
+        pipeline = synced.entities("pipeline")[name]
+        assert (pipeline["scheduleInterval"], pipeline["description"]) == ("0 6 * * *", "loads t")
