@@ -1,4 +1,4 @@
-"""A job as people write it, without any framework: the best customer of each country."""
+"""A plain Spark job, written without the process framework: finds the best customer of each country."""
 
 import sys
 
