@@ -8,12 +8,12 @@ K = TypeVar("K")
 V = TypeVar("V")
 P = ParamSpec("P")
 
-#: Longer strings are not cached: names are shorter, and hostile input could fill the memory.
+#: Longer strings are not cached: real names are shorter, and hostile input could fill the memory.
 _MAX_CHARACTERS = 512
 
 
 class BoundedCache(dict[K, V]):
-    """A dict that is cleared when the total size of its values would exceed `limit`: they can be computed again."""
+    """A cache that is cleared when the total size of its values would exceed `limit`."""
 
     def __init__(self, limit: int) -> None:
         super().__init__()
@@ -21,7 +21,7 @@ class BoundedCache(dict[K, V]):
         self._size = 0
 
     def put(self, key: K, value: V, size: int = 1) -> V:
-        """Cache and return a value; one larger than a quarter of the limit is returned but not cached."""
+        """Cache a value and return it; a value larger than a quarter of the limit is not cached."""
         if self._size + size > self._limit:
             self.clear()
             self._size = 0
@@ -32,7 +32,7 @@ class BoundedCache(dict[K, V]):
 
 
 def bounded_lru_cache(maxsize: int) -> Callable[[Callable[P, V]], Callable[P, V]]:
-    """`lru_cache` for functions of strings; a call with a string of more than 512 characters is not cached."""
+    """Like `lru_cache`, for functions of strings; calls with a string longer than 512 characters are not cached."""
 
     def decorate(function: Callable[P, V]) -> Callable[P, V]:
         cached: Any = lru_cache(maxsize=maxsize)(function)

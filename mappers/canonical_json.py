@@ -1,4 +1,4 @@
-"""Decodes JSON with field paths; encodes equal values to equal bytes."""
+"""Decodes JSON, with field paths in errors, and encodes equal values as equal bytes."""
 
 import re
 from typing import Any, TypeVar
@@ -15,7 +15,7 @@ _MISSING = re.compile(r"Object missing required field `(\w+)`")
 
 
 def drop_nulls(value: Any) -> Any:
-    """Drop null members of objects at any depth: absent and null mean the same."""
+    """Drop null members of objects at any depth, because null means the same as absent."""
     if isinstance(value, dict):
         return {key: drop_nulls(item) for key, item in value.items() if item is not None}
     if isinstance(value, list):
@@ -24,7 +24,7 @@ def drop_nulls(value: Any) -> Any:
 
 
 def canonical_json(value: Any) -> bytes:
-    """Encode with sorted keys and without null members, so that equal values are equal bytes."""
+    """Encode with sorted keys and without null members, so that equal values yield equal bytes."""
     encoded = msgspec.json.encode(value, order="sorted")
     if b"null" not in encoded:
         return encoded
@@ -32,7 +32,7 @@ def canonical_json(value: Any) -> bytes:
 
 
 def decode_json(raw: bytes, decoder: msgspec.json.Decoder[F]) -> F:
-    """Decode JSON into a type; raises InvalidInput with the path of the field that does not fit."""
+    """Decode JSON into a type; raises InvalidInput with the path of the offending field."""
     try:
         return decoder.decode(raw)
     except msgspec.ValidationError as error:

@@ -14,7 +14,7 @@ class TransientError(LineageBridgeError):
 
 
 class InvalidInput(PermanentError):
-    """An event, legacy body or row that is not valid, with the path of the offending field."""
+    """An event, legacy body or row is invalid; `path` is the offending field."""
 
     def __init__(self, reason: str, path: str = "") -> None:
         super().__init__(f"{path}: {reason}" if path else reason)
@@ -27,4 +27,4 @@ class InputTooLarge(PermanentError):
 
 
 class InvalidSql(PermanentError):
-    """A text that is not a single read-only query, or that names columns which do not exist."""
+    """A text is not a single read-only query, or it names columns that do not exist."""

@@ -7,11 +7,11 @@ from typing import NamedTuple
 from mappers.naming import canonical_namespace
 
 _JDBC_URL = re.compile(r"jdbc:(?:(?:jtds|microsoft):)?(?P<system>\w+)(?P<rest>[+:].*)", re.IGNORECASE | re.DOTALL)
-#: `//host:port/database` and its properties, which follow `?` or `;`, in Db2 another colon.
+#: `//host:port/database`, and the properties after `?` or `;` (in Db2, after another colon).
 _SERVER = re.compile(r"[\w+:]*?://(?P<hosts>[^/;?]*)(?:/(?P<database>[^:;?]*))?(?P<properties>.*)", re.DOTALL)
 _CREDENTIALS = re.compile(r"[;?&:,/](?:user(?:name)?|login|pass(?:word|wd)?|pwd)=[^;&]*", re.IGNORECASE)
 _PORT = re.compile(r":\d*$")
-#: A TNS alias of Oracle: alone after the `@`; a host has a port or a service, or follows `//`.
+#: An Oracle TNS alias, which stands alone after the `@`; a host has a port or service, or follows `//`.
 _TNS_ALIAS = re.compile(r"[\w.$#-]+")
 _DEFAULT_PORTS = {"postgresql": 5432, "mysql": 3306, "mariadb": 3306, "db2": 50000, "oracle": 1521, "teradata": 1025}
 #: Systems without a schema level between database and table.
@@ -23,13 +23,13 @@ class JdbcDatabase(NamedTuple):
 
     namespace: str
     name: str
-    #: Number of parts of a complete table name.
+    #: Number of parts in a complete table name.
     name_parts: int = 3
-    #: The namespace holds an alias that only the configuration of the client resolves to a server.
+    #: The namespace contains an alias, which only the client's configuration maps to a server.
     is_alias: bool = False
 
     def qualify(self, table: str) -> str:
-        """Prefix a table name with the database, unless it is complete already or the database has no name."""
+        """Prefix a table name with the database, unless the name is already complete or the database has no name."""
         return f"{self.name}.{table}" if self.name and table.count(".") + 1 < self.name_parts else table
 
 
@@ -38,12 +38,12 @@ class _JdbcServer(NamedTuple):
     database: str = ""
     #: SQL Server can run several instances on one host.
     instance: str = ""
-    #: Replaces the hosts.
+    #: Oracle TNS alias, given instead of hosts.
     alias: str = ""
 
 
 def parse_jdbc_url(url: str) -> JdbcDatabase | None:
-    """Parse a JDBC URL; None if it is not one. User names and passwords are not part of the result."""
+    """Parse a JDBC URL; None if the text is not one. The result contains no user name or password."""
     match = _JDBC_URL.fullmatch(url.strip())
     if match is None:
         return None
@@ -52,9 +52,9 @@ def parse_jdbc_url(url: str) -> JdbcDatabase | None:
     if server is not None and server.alias:
         return JdbcDatabase(canonical_namespace(f"{system}://{server.alias}"), "", is_alias=True)
     if system == "oracle" and (server is None or not server.hosts):
-        return None  # only credentials
+        return None  # the URL contains nothing but credentials
     if server is None or not server.hosts:
-        # No server: only the driver knows the location, so the namespace is the complete URL.
+        # Only the driver knows the location, so the namespace is the complete URL without credentials.
         return JdbcDatabase(canonical_namespace(f"{system}{_CREDENTIALS.sub('', rest)}"), "")
     hosts = ",".join(_with_port(host, _DEFAULT_PORTS.get(system)) for host in server.hosts.lower().split(","))
     instance = f"/{server.instance}" if server.instance else ""
@@ -108,7 +108,7 @@ def _parse_sql_server(rest: str) -> _JdbcServer | None:
 
 
 def _parse_teradata(rest: str) -> _JdbcServer | None:
-    """Parse `://host/DATABASE=x,DBS_PORT=y`: properties follow the host."""
+    """Parse `://host/DATABASE=x,DBS_PORT=y`."""
     match = _SERVER.fullmatch(rest)
     if match is None:
         return None

@@ -1,7 +1,7 @@
-"""Folds Spark actions into the logical job that people know.
+"""Folds Spark actions into the logical jobs that users know.
 
 The listener names an action `<application>.<plan node>.<last path parts>`. That name changes with the plan and
-with the Spark version, and unrelated actions share it, so a step is named after its effect.
+the Spark version, and unrelated actions can share it, so a step is named after the dataset that it writes.
 """
 
 from typing import Literal, NamedTuple
@@ -15,16 +15,18 @@ ACTION_TYPES = frozenset({"SQL_JOB", "RDD_JOB"})
 
 
 class FoldingRule(NamedTuple):
-    """How actions fold: into the application or its configured parent, named by their effect or as sent."""
+    """How actions are folded into jobs."""
 
+    #: The job that actions are folded into: the application, or the parent configured for it.
     job: Literal["parent", "application"] = "parent"
+    #: How steps are named: after the dataset they write, or as the listener sends them.
     step: Literal["effect", "listener"] = "effect"
-    #: Number of complete runs without an edge after which it is retired; 0: never.
+    #: Number of complete runs without an edge after which the edge is retired; 0: never.
     retire_after: int = 0
 
 
 class JobAncestry(NamedTuple):
-    """Jobs above one run: its own, its parent's, its grandparent's and its root's."""
+    """The job of a run (the leaf), and the jobs of its parent, grandparent and root runs."""
 
     leaf: bytes
     is_action: bool
@@ -34,7 +36,7 @@ class JobAncestry(NamedTuple):
 
 
 def is_action(integration: str | None, job_type: str | None) -> bool:
-    """A job of the Spark listener for a single action, as opposed to a job people know."""
+    """True if the Spark listener reported the job for a single action."""
     return (integration or "").upper() == "SPARK" and (job_type or "").upper() in ACTION_TYPES
 
 

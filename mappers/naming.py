@@ -6,7 +6,7 @@ from mappers.cache import bounded_lru_cache
 
 _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.\-]*):")
 _SCHEME_ALIASES = {"s3a": "s3", "s3n": "s3", "postgresql": "postgres", "sqlserver": "mssql"}
-#: Systems that update tables in place: readers cannot be switched from one version to the next.
+#: Systems that update tables in place, so readers cannot be switched from one version to the next.
 _IN_PLACE_SYSTEMS = {
     "bigquery", "cassandra", "clickhouse", "crate", "db2", "greenplum", "jdbc", "mariadb", "mongodb", "mssql",
     "mysql", "oceanbase", "oracle", "postgres", "redshift", "saphana", "singlestore", "snowflake", "spanner",
@@ -17,7 +17,7 @@ _STORAGE_SCHEMES = {"file", "s3", "gs", "abfss", "abfs", "wasbs", "wasb", "hdfs"
 
 @bounded_lru_cache(4096)
 def canonical_namespace(namespace: str) -> str:
-    """Normalize the scheme of a namespace: `s3a://b` and `s3://b` are one bucket."""
+    """Normalize the scheme of a namespace: `s3a://b` and `s3://b` are the same bucket."""
     match = _SCHEME.match(namespace)
     scheme = _SCHEME_ALIASES.get(match.group(1).lower()) if match else None
     return f"{scheme}{namespace[match.end(1) :]}" if match and scheme else namespace
@@ -25,23 +25,23 @@ def canonical_namespace(namespace: str) -> str:
 
 @bounded_lru_cache(4096)
 def source_type(namespace: str) -> str:
-    """System behind a namespace, in lower case: `postgres`, `file`, `kafka`."""
+    """Return the system behind a namespace in lower case, such as `postgres`, `file` or `kafka`."""
     match = _SCHEME.match(namespace)
     return (match.group(1) if match else namespace.partition("/")[0]).lower()
 
 
 def updates_in_place(namespace: str) -> bool:
-    """True if tables are updated in place, so that no earlier version stays readable."""
+    """True if the system updates tables in place, so that earlier versions are not readable."""
     return source_type(canonical_namespace(namespace)) in _IN_PLACE_SYSTEMS
 
 
 def storage_path(namespace: str, name: str) -> str | None:
-    """Full path of a dataset stored in files; None for any other."""
+    """Return the full path of a dataset that is stored in files; None for other datasets."""
     if source_type(namespace) not in _STORAGE_SCHEMES:
         return None
     if "://" in namespace:
         return f"{namespace.rstrip('/')}/{name.lstrip('/')}"
-    # A table of a warehouse in files, such as `db.t` in `file:/warehouse`: its name is not its path.
+    # The name of a table in a file-based warehouse, such as `db.t` in `file:/warehouse`, is not a path.
     return None if ":" in namespace and not name.startswith("/") else name
 
 
@@ -54,5 +54,5 @@ def short_name(name: str) -> str:
 
 
 def quote_spark_identifier(name: str) -> str:
-    """Quote any name as an identifier of Spark SQL."""
+    """Quote any name as a Spark SQL identifier."""
     return "`" + name.replace("`", "``") + "`"

@@ -8,11 +8,11 @@ MASK = "***"
 _KEY_WORDS = r"(?:api|access|private|account|storage|shared)[._-]?key"
 _SECRET_WORDS = rf"(?:pass(?!port|enger|iv|ed|age|ing)|pwd|secret|token|{_KEY_WORDS}|credentials?)"
 _SECRET_NAME = re.compile(rf"{_SECRET_WORDS}|private|(?:^|_)pw$", re.IGNORECASE)
-#: The value of a secret; quotes keep blanks together.
+#: The value of a secret; only a quoted value contains blanks.
 _VALUE = r"(N?\"[^\"]*\"|N?'[^']*'|[^\s;&|\"')]+)"
 _VALUE_NOT_OPTION = r"(?![-=:])(\"[^\"]*\"|'[^']*'|[^\s;&|\"')]+)"
 _BOUNDARY = r"(?:^|[\s;&|\"'({])"
-#: `-password=x`, `PASSWORD=x`, `/password:x`, `"passwd": "x"`; `--password x`, `password 'x'` (no option).
+#: `-password=x`, `PASSWORD=x`, `/password:x`, `"passwd": "x"`; `--password x`, `password 'x'`.
 _NAMED_SECRETS = (
     re.compile(rf"({_BOUNDARY}[-/]{{0,2}}[\w.-]*{_SECRET_WORDS}[\w.-]*[\"']?\s*[=:]\s*){_VALUE}", re.IGNORECASE),
     re.compile(
@@ -20,16 +20,16 @@ _NAMED_SECRETS = (
         re.IGNORECASE,
     ),
 )
-#: `user:password@host` of URLs, `user/password@host` of Oracle; then `?password=x`, `;password=x`, `,password=x`.
+#: `user:password@host` in URLs, `user/password@host` in Oracle URLs; `?password=x`, `;password=x`, `,password=x`.
 _URL_PASSWORD = re.compile(r"(://[^\s/:@\"']*:)([^\s@\"'/]+)(@)")
 _ORACLE_PASSWORD = re.compile(r"(jdbc:oracle:\w+:[^\s/@]*/)([^\s@]+)(@|(?=\s|$))", re.IGNORECASE)
 _URL_PARAMETER = re.compile(rf"([?&;:][\w.-]*{_SECRET_WORDS}[\w.-]*=)([^\s&;\"']+)()", re.IGNORECASE)
 _URL_PROPERTY = re.compile(rf"([,/][\w.-]*{_SECRET_WORDS}[\w.-]*=)('[^']*'|[^\s&;,\"']+)()", re.IGNORECASE)
 _URL_START = re.compile(r"://|jdbc:", re.IGNORECASE)
-#: `user/password@db` of sqlplus.
+#: `user/password@db`, as sqlplus accepts it.
 _ORACLE_LOGIN = re.compile(r"(?<![\w/.-])([A-Za-z_][\w$#.-]*/)([^\s/@\"']+)(@[\w.:/-]+)")
 _QUOTED_LOGIN = re.compile(r"([\"'][A-Za-z_][\w$#]*/)([^\s/@\"']+)([\"']?@)")
-#: The rest of a command after its program, quoted text included.
+#: The part of a command between the program and the secret, including quoted text.
 _COMMAND_REST = r"\b(?:[^;&|\"']|\"[^\"]*\"|'[^']*')*?"
 #: Options that contain or precede a secret; their meaning depends on the program.
 _SECRET_OPTIONS = {
@@ -44,10 +44,10 @@ _PROGRAM_SECRETS = tuple(
     for program, option in _SECRET_OPTIONS.items()
 )
 _OTHER_SECRETS = (
-    # `-u user:password` of curl and others, but not `-u URL`.
+    # `-u user:password`, as in curl, but not `-u URL`.
     re.compile(r"((?:^|\s)(?:-u|--user)[ =]?[\"']?(?!\S*://)[^\s:\"']+:)([^\s\"']+)"),
     re.compile(r"(\b(?:db2\b[^;&|]*?|user\s+\S+\s+)\busing\s+)([^\s\"';]+)", re.IGNORECASE),
-    # `user/password` of Oracle's programs.
+    # `user/password` in Oracle's programs.
     re.compile(r"(\bsqlplus\b[^;&|]*?\s[\"']?[A-Za-z_][\w$#]*/)([^\s@\"']+)", re.IGNORECASE),
     re.compile(
         r"(\b(?:exp|imp|expdp|impdp|sqlldr|sqlcl|rman(?:\s+(?:target|catalog|auxiliary))+)(?:\s+-\S+)*"
@@ -60,7 +60,7 @@ _OTHER_SECRETS = (
     re.compile(rf"(\bidentified\s+(?:with\s+\S+\s+)?(?:by|as)\s+(?:values\s+)?){_VALUE}", re.IGNORECASE),
     re.compile(rf"(\bidentified\s+by\s+\S+\s+replace\s+){_VALUE}", re.IGNORECASE),
 )  # fmt: skip
-#: A text without any of these contains no secret.
+#: A text that contains none of these contains no secret.
 _HINT = re.compile(
     r"pass|pwd|secret|token|key|cred|://|jdbc:|@|\s-[aAkKpPuUwx]|--user|userid|using|logon|identified|bearer|basic"
     r"|sqlplus|sqlldr|sqlcl|rman|\b(?:exp|imp)", re.IGNORECASE
@@ -84,7 +84,7 @@ def redact_command(text: str) -> str:
 
 
 def redact_value(name: str, value: str) -> str:
-    """Redact the complete value if its name denotes a secret, otherwise the secrets in it."""
+    """Redact the whole value if its name denotes a secret, otherwise only the secrets in it."""
     return MASK if is_secret_name(name) else redact_command(value)
 
 
@@ -98,7 +98,7 @@ def redact_url(text: str) -> str:
 
 
 def redact_document(value: Any) -> Any:
-    """Redact members with secret names, and passwords in URLs, at any depth."""
+    """Redact members whose names denote secrets, and passwords in URLs, at any depth."""
     if isinstance(value, dict):
         return {key: MASK if is_secret_name(key) else redact_document(member) for key, member in value.items()}
     if isinstance(value, list):

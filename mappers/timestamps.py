@@ -1,4 +1,4 @@
-"""Converts between ISO 8601 and microseconds since 1970 (UTC)."""
+"""Converts between ISO 8601 and microseconds since the Unix epoch (UTC)."""
 
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -10,15 +10,15 @@ MAX_MICROS = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
 
 
 def format_timestamp(micros: int) -> str:
-    """Format a time as the views of the store do: microseconds and `Z`."""
+    """Format a time like the views of the store, with microseconds and `Z`."""
     return (_EPOCH + timedelta(microseconds=micros)).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 @lru_cache(maxsize=8192)
 def parse_timestamp(text: str) -> tuple[int, str | None]:
-    """Parse an ISO 8601 time; the note describes an assumption that was necessary.
+    """Parse an ISO 8601 time.
 
-    Raises ValueError if the text is not a time.
+    Returns microseconds, and a note if an assumption was necessary. Raises ValueError if the text is not a time.
     """
     time = datetime.fromisoformat(text)
     note = None

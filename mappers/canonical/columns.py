@@ -1,4 +1,4 @@
-"""Decodes the stored column list of a dataset schema."""
+"""Decodes the column list that is stored with a dataset schema."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -7,7 +7,7 @@ import msgspec
 
 
 class SchemaColumn(NamedTuple):
-    """A column with its full path as name; nested columns follow their parent, one level deeper."""
+    """A column; its name is its full path. Nested columns follow their parent, one level deeper."""
 
     name: str
     type: str | None = None
@@ -27,10 +27,10 @@ _decoder = msgspec.json.Decoder(list[_StoredColumn])
 
 
 def decode_columns(columns_json: str) -> list[SchemaColumn]:
-    """List columns by ordinal, nested columns right after their parent.
+    """List columns by ordinal, with nested columns right after their parent.
 
-    Columns are stored in the same nesting. `ordinal` counts the columns of one parent: sorting all columns by it
-    would put nested columns after columns that are not their parents.
+    The stored list has the same structure. `ordinal` is the position within one parent, so sorting all columns by
+    ordinal would separate nested columns from their parents.
     """
     roots: list[_ColumnNode] = []
     open_levels = [roots]

@@ -6,16 +6,17 @@ from mappers.cache import bounded_lru_cache
 
 #: PostgreSQL allows about 2,700 bytes in an index entry, and a character takes up to four.
 MAX_KEY_CHARACTERS = 400
-#: For rows without a run, a job or a second subject.
+#: The id in rows that have no run, no job or no second subject.
 NO_ID = bytes(16)
 _ID_BYTES = 16
-_VERSION_8_BITS = (0xFFFFFFFFFFFF0FFF3FFFFFFFFFFFFFFF, 0x00000000000080008000000000000000)
+#: Version and variant of a version-8 UUID, and a mask of all other bits.
+_UUID_VERSION_8, _UUID_CONTENT_MASK = 0x00000000000080008000000000000000, 0xFFFFFFFFFFFF0FFF3FFFFFFFFFFFFFFF
 
 
 def bounded_key(text: str) -> str:
-    """Truncate a text that is too long for a key, and append the hash of all of it.
+    """Truncate a text that is too long for a key, and append a hash of the full text.
 
-    A truncated text exceeds the limit, so it never equals a text that fits.
+    The result is longer than the limit, so it never equals a text that was short enough.
     """
     if len(text) <= MAX_KEY_CHARACTERS:
         return text
@@ -23,19 +24,18 @@ def bounded_key(text: str) -> str:
 
 
 def digest(data: bytes) -> bytes:
-    """Hash content to the 16 bytes that identify it."""
+    """Hash content to 16 bytes."""
     return blake2b(data, digest_size=16).digest()
 
 
 @bounded_lru_cache(1 << 15)
 def name_based_id(kind: str, *parts: str) -> bytes:
-    """Compute the id of something that has a name, as the bytes of a version-8 UUID.
+    """Compute an id from a kind and names, as the bytes of a version-8 UUID.
 
-    Parts are separated by U+0000, which no decoded text contains, so different parts never hash the same text.
+    The parts are joined with U+0000, which no decoded text contains, so different parts never yield the same text.
     """
-    mask, version = _VERSION_8_BITS
     number = int.from_bytes(digest("\0".join((kind, *parts)).encode()), "big")
-    return (number & mask | version).to_bytes(16, "big")
+    return (number & _UUID_CONTENT_MASK | _UUID_VERSION_8).to_bytes(16, "big")
 
 
 def namespace_id(org: str, namespace: str) -> bytes:
@@ -43,26 +43,26 @@ def namespace_id(org: str, namespace: str) -> bytes:
 
 
 def dataset_id(org: str, namespace: str, name: str) -> bytes:
-    """Id of a dataset name, as given by an event."""
+    """Compute the id of a dataset from its canonical name."""
     return name_based_id("dataset", org, namespace, name)
 
 
 def job_id(org: str, namespace: str, name: str) -> bytes:
-    """Id of a job name, as given by an event."""
+    """Compute the id of a job from its canonical name."""
     return name_based_id("job", org, namespace, name)
 
 
 def run_id(org: str, run_uuid: str) -> bytes:
-    """Id of a run within an organisation: two organisations may send the same run UUID.
+    """Compute the id of a run. It depends on the organisation, because two of them may send the same run UUID.
 
-    The first six bytes are those of the UUID. In a version-7 UUID they are its time, so runs of the same time are
-    adjacent in every index, and a group of new runs touches few pages.
+    The first six bytes are copied from the UUID. In a version-7 UUID they are its timestamp, so concurrent runs are
+    adjacent in every index, and inserting a group of new runs touches few pages.
     """
     return bytes.fromhex(run_uuid[:8] + run_uuid[9:13]) + name_based_id("run", org, run_uuid)[6:]
 
 
 def composite_id(kind: bytes, *parts: bytes) -> bytes:
-    """Compute an id from other ids; every part but the last is 16 bytes."""
+    """Compute an id from other ids; every part except the last must have 16 bytes."""
     return blake2b(b"".join(parts), digest_size=16, person=kind[:16]).digest()
 
 

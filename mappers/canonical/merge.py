@@ -1,9 +1,9 @@
 """Merge rules of columns, and the reducer that applies them in memory.
 
-A column is part of the key, a constant that follows from the key, a minimum, a maximum, or belongs to a
-register: a group of columns that is replaced as a whole by the assertion with the greatest (or smallest) order.
-All of these are commutative, associative and idempotent, so a row does not depend on the order or number of the
-assertions that it was merged from. The reducer, the stores and the tests of the laws share these declarations.
+A column is part of the key, a constant determined by the key, a minimum, a maximum, or a member of a register. A
+register is a group of columns that is replaced as a whole by the assertion with the greatest (or smallest) order.
+All of these merges are commutative, associative and idempotent, so the result does not depend on the order in which
+assertions arrive, or on how often. The reducer, the stores and the tests of the merge laws share these declarations.
 """
 
 from collections.abc import Callable, Iterable
@@ -32,7 +32,7 @@ class MergeRule(Enum):
 
 @dataclass(frozen=True)
 class RegisterOrder:
-    """Marks the column that orders a register; with `minimum`, the smallest order wins."""
+    """Marks a column that orders a register; with `minimum`, the smallest order wins."""
 
     register: str
     minimum: bool = False
@@ -40,7 +40,7 @@ class RegisterOrder:
 
 @dataclass(frozen=True)
 class RegisterMember:
-    """Marks a column that is replaced together with the order of its register."""
+    """Marks a column that is replaced together with the other columns of its register."""
 
     register: str
 
@@ -53,7 +53,10 @@ Max = Annotated[T, MergeRule.MAX]
 
 @dataclass(frozen=True)
 class Register:
-    """Columns that are replaced together, and those that decide; a minimum or maximum is a register of one column."""
+    """Positions of columns that are replaced together, and of those among them that order two assertions.
+
+    A minimum or maximum is a register of one column.
+    """
 
     order: tuple[int, ...]
     columns: tuple[int, ...]
@@ -62,7 +65,7 @@ class Register:
 
 @dataclass(frozen=True)
 class MergePlan:
-    """How the rows of a class merge, by column position; columns in no register never change."""
+    """How the rows of a class merge, by column position; columns outside of registers never change."""
 
     names: tuple[str, ...]
     types: tuple[Any, ...]
@@ -84,9 +87,9 @@ def merge_plan(row_class: type[Row]) -> MergePlan:
 
 
 def value_type(hint: Any) -> type:
-    """Type of the values of a column other than None."""
-    kinds: tuple[type, ...] = get_args(hint) or (hint,)
-    return next(kind for kind in kinds if kind is not NoneType)
+    """Return the type of a column's values other than None."""
+    alternatives: tuple[type, ...] = get_args(hint) or (hint,)
+    return next(alternative for alternative in alternatives if alternative is not NoneType)
 
 
 def _rule(row_class: type[Row], name: str, hint: Any) -> MergeRule | RegisterOrder | RegisterMember:
@@ -97,23 +100,26 @@ def _rule(row_class: type[Row], name: str, hint: Any) -> MergeRule | RegisterOrd
 
 
 def _registers(rules: list[MergeRule | RegisterOrder | RegisterMember]) -> Iterable[Register]:
-    for i, rule in enumerate(rules):
+    for position, rule in enumerate(rules):
         if rule in (MergeRule.MIN, MergeRule.MAX):
-            yield Register((i,), (i,), rule is MergeRule.MIN)
+            yield Register((position,), (position,), rule is MergeRule.MIN)
     for name, order_rule in {rule.register: rule for rule in rules if isinstance(rule, RegisterOrder)}.items():
-        columns = [
-            (i, r)
-            for i, r in enumerate(rules)
-            if isinstance(r, RegisterOrder | RegisterMember) and r.register == name
-        ]
-        order = tuple(i for i, r in columns if isinstance(r, RegisterOrder))
-        yield Register(order, tuple(i for i, _ in columns), order_rule.minimum)
+        register_rules = {
+            position: rule
+            for position, rule in enumerate(rules)
+            if isinstance(rule, RegisterOrder | RegisterMember) and rule.register == name
+        }
+        order = tuple(position for position, rule in register_rules.items() if isinstance(rule, RegisterOrder))
+        yield Register(order, tuple(register_rules), order_rule.minimum)
 
 
 @cache
 def merger(row_class: type[Row]) -> Callable[[Row, Row], Row]:
-    """Build the function that merges two rows of a class that have the same key."""
-    registers = [(itemgetter(*r.order), r.order[0], r.columns, r.minimum) for r in merge_plan(row_class).registers]
+    """Build a function that merges two rows of a class with the same key."""
+    registers = [
+        (itemgetter(*register.order), register.order[0], register.columns, register.minimum)
+        for register in merge_plan(row_class).registers
+    ]
     make: Any = row_class._make  # type: ignore[attr-defined]  # every row class is a NamedTuple
 
     def merge(left: Row, right: Row) -> Row:
@@ -126,8 +132,8 @@ def merger(row_class: type[Row]) -> Callable[[Row, Row], Row]:
                 if right_order == left_order or (right_order > left_order) == minimum:
                     continue
             merged = merged or list(left)
-            for i in columns:
-                merged[i] = right[i]
+            for position in columns:
+                merged[position] = right[position]
         return left if merged is None else make(merged)
 
     return merge
@@ -140,9 +146,9 @@ class _RowsOfClass(NamedTuple):
 
 
 class Reducer:
-    """Merges rows in memory into one row per key, before they are written.
+    """Merges rows into one row per key in memory, before they are written.
 
-    Used for groups of concurrent requests and, on Spark, for partitions of a backfill.
+    It merges groups of concurrent requests and, on Spark, the partitions of a backfill.
     """
 
     def __init__(self) -> None:
@@ -164,7 +170,7 @@ class Reducer:
                 by_key[key] = merge(existing, row)
 
     def rows(self, row_class: type[R]) -> list[R]:
-        """Merged rows of a class, sorted by key."""
+        """Return the merged rows of a class, sorted by key."""
         rows = self._sorted.get(row_class)
         if rows is None:
             by_key = self._tables[row_class].by_key if row_class in self._tables else {}

@@ -24,7 +24,7 @@ def register_order(rank: int, micros: int, content: bytes) -> bytes:
 
 
 def order_micros(order: bytes) -> int:
-    """Event time of an order, in microseconds."""
+    """Decode the event time from a register order, in microseconds."""
     micros: int = _RANK_TIME_HASH.unpack(order)[1]
     return micros - _SHIFT
 

@@ -21,14 +21,14 @@ _SYNONYMS = {
 }
 _CANONICAL_TYPES = {name: kind for kind, names in _SYNONYMS.items() for name in (kind, *names)}
 _TYPE = re.compile(r"\s*([a-z_0-9 ]+?)\s*(\(.*\))?\s*")
-#: Types whose parameters limit their values.
+#: Types whose parameters are compared, because they limit the values.
 _PARAMETRIC_TYPES = frozenset({"decimal"})
 
 
 def contract_violations(promises: Sequence[Mapping[str, Any]], columns: Iterable[Mapping[str, Any]]) -> list[str]:
-    """List columns that are missing or of another type, and required columns that are nullable.
+    """List columns that are missing or have another type, and required columns that are nullable.
 
-    Additional columns and unknown properties of a column are not violations.
+    Additional columns are not violations, nor are columns whose type or nullability is unknown.
     """
     by_name = {str(column["name"]): column for column in columns}
     by_folded_name = {name.casefold(): column for name, column in by_name.items()}
@@ -48,7 +48,7 @@ def contract_violations(promises: Sequence[Mapping[str, Any]], columns: Iterable
 
 
 def normalize_type(type_: str) -> str:
-    """Canonical name of a type; lengths of texts and precisions of times are ignored."""
+    """Return the canonical name of a type, without the length of texts or the precision of times."""
     lower = " ".join(type_.lower().split())
     match = _TYPE.fullmatch(lower)
     if match is None:

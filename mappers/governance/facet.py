@@ -1,8 +1,8 @@
 """Reads, validates and builds governance and contract facets.
 
-The facets come with events, so anyone who may send events can write them. Members of another type are
-dropped and block nothing else; a tag in the condition of a policy contains only letters, digits and
-underscores.
+Anyone who may send events can send these facets, so they are validated: a member of the wrong type is dropped
+without affecting the others, and an access tag, which becomes part of a policy condition, contains only letters,
+digits and underscores.
 """
 
 import re
@@ -53,7 +53,7 @@ _CONTRACT: dict[str, Any] = {"version": str, "columns": list[_PromisedColumn]}
 
 
 def validate_governance(facet: Mapping[str, Any]) -> dict[str, Any]:
-    """Valid members of a governance facet; access policies require an access tag."""
+    """Return the valid members of a governance facet; access policies require an access tag."""
     valid = _valid_members(facet, _GOVERNANCE)
     if "accessTag" not in valid:
         valid.pop("accessPolicies", None)
@@ -63,7 +63,7 @@ def validate_governance(facet: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def validate_contract(facet: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Valid members of a contract facet; None if it promises no columns."""
+    """Return the valid members of a contract facet; None if it promises no columns."""
     contract = _valid_members(facet, _CONTRACT)
     return contract if "columns" in contract else None
 
@@ -83,14 +83,14 @@ def _valid_members(facet: Mapping[str, Any], types: Mapping[str, Any]) -> dict[s
 SETS = frozenset({"owners", "tags", "classifications", "glossaryTerms", "dataProducts"})
 _NOT_WORD = re.compile(r"[^A-Za-z0-9_]+")
 COLUMNS, CUSTOM = "columns", "customProperties"
-#: Member with the content of the asset file, present if OpenMetadata changed something since.
+#: Member with the content of the asset file; present only if OpenMetadata has changed something since.
 FILE = "file"
-#: Members that are not governance fields, but about the asset file.
+#: Members that describe the asset file and are not governance fields.
 _NOT_FIELDS = frozenset({FILE, "asset", "version", "accessTag"})
 
 
 def facet_fields(facet: Mapping[str, Any]) -> dict[FieldPath, FieldValue]:
-    """Governance fields of a facet."""
+    """Return the governance fields of a facet."""
     fields: dict[FieldPath, FieldValue] = {}
     for key, value in facet.items():
         if key in _NOT_FIELDS:
@@ -111,33 +111,35 @@ def facet_fields(facet: Mapping[str, Any]) -> dict[FieldPath, FieldValue]:
 
 
 def build_facet(fields: FieldValues, template: Mapping[str, Any]) -> dict[str, Any]:
-    """Build a facet from fields; other members, and the order of list elements, are those of the template."""
+    """Build a facet from fields; other members, and the order of list elements, come from the template."""
     facet: dict[str, Any] = {key: template[key] for key in ("asset", "version", "accessTag") if key in template}
     columns: dict[str, dict[str, Any]] = {}
     template_columns = {column["name"]: column for column in template.get(COLUMNS, ())}
     for path, value in sorted(fields.items()):
         if value is None:
             continue
-        if path[0] == COLUMNS:
-            template_column = template_columns.get(path[1], {})
-            columns.setdefault(path[1], {"name": path[1]})[path[2]] = _to_member_value(
-                path[2], value, template_column.get(path[2])
-            )
-        elif path[0] == CUSTOM:
-            facet.setdefault(CUSTOM, {})[path[1]] = value
+        key, *subpath = path
+        if key == COLUMNS:
+            column_name, member = subpath
+            template_value = template_columns.get(column_name, {}).get(member)
+            column = columns.setdefault(column_name, {"name": column_name})
+            column[member] = _to_member_value(member, value, template_value)
+        elif key == CUSTOM:
+            (property_name,) = subpath
+            facet.setdefault(CUSTOM, {})[property_name] = value
         else:
-            facet[path[0]] = _to_member_value(path[0], value, template.get(path[0]))
+            facet[key] = _to_member_value(key, value, template.get(key))
     return facet | ({COLUMNS: [columns[name] for name in sorted(columns)]} if columns else {})
 
 
 def asset_content(facet: Mapping[str, Any]) -> dict[str, Any]:
-    """Content of the asset file from which a facet was built."""
+    """Return the content of the asset file that a facet was built from."""
     content = facet.get(FILE)
     return dict(content) if isinstance(content, dict) else {key: value for key, value in facet.items() if key != FILE}
 
 
 def access_tag(namespace: str, name: str) -> str:
-    """Name of the tag by which policies select the tables of an asset: conditions accept no other characters."""
+    """Return the name of the tag by which policies select an asset, in characters that conditions accept."""
     suffix = digest(f"{namespace}\0{name}".encode()).hex()[:8]
     return f"{_NOT_WORD.sub('_', name)[:100]}_{suffix}"
 

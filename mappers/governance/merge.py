@@ -1,11 +1,10 @@
 """Three-way merge of governance fields: base, local, remote.
 
-The base holds the values that both sides last agreed on, local those of the asset file, remote those of the
-other system.
+The base contains the values that both sides last agreed on, local the values of the asset file, and remote the
+values of the other system.
 
-Sets are merged element by element: each is present or absent, so two sides cannot change it to different
-values. A scalar that both sides changed to different values is a conflict, for a person or a policy to
-resolve.
+Sets are merged element by element and never conflict, because an element is either present or absent. A scalar
+that both sides changed to different values is a conflict, which a person or a policy must resolve.
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,7 +12,7 @@ from typing import Literal, NamedTuple
 
 #: Value of a field; None if it is not set.
 FieldValue = str | int | float | bool | frozenset[str] | None
-#: Path of a field: its name, or names from the outside in, as for the tags of a column.
+#: Path of a field: its name or, for nested fields such as the tags of a column, all names from the outside in.
 FieldPath = tuple[str, ...]
 FieldValues = Mapping[FieldPath, FieldValue]
 MergePolicy = Literal["report", "local", "remote"]
@@ -29,7 +28,7 @@ class Conflict(NamedTuple):
 
 
 class MergeResult(NamedTuple):
-    """The merged fields, and the conflicts, which `fields` does not contain."""
+    """The merged fields, and the conflicts, whose fields are not in `fields`."""
 
     fields: dict[FieldPath, FieldValue]
     conflicts: list[Conflict]
@@ -41,19 +40,19 @@ def merge(
     remote: FieldValues,
     policy: Mapping[FieldPath, MergePolicy] | MergePolicy = "report",
 ) -> MergeResult:
-    """Merge the fields that the asset file sets or once set; other remote fields are ignored."""
+    """Merge the fields that the asset file sets or has ever set; other remote fields are ignored."""
     fields: dict[FieldPath, FieldValue] = {}
     conflicts: list[Conflict] = []
     for path in sorted({*base, *local}):
-        values = base.get(path), local.get(path), remote.get(path)
-        if is_conflict(*values):
-            resolution = policy if isinstance(policy, str) else policy.get(path, "report")
-            if resolution == "report":
-                conflicts.append(Conflict(path, *values))
-                continue
-            fields[path] = values[1] if resolution == "local" else values[2]
+        base_value, local_value, remote_value = base.get(path), local.get(path), remote.get(path)
+        if not is_conflict(base_value, local_value, remote_value):
+            fields[path] = merge_value(base_value, local_value, remote_value)
+            continue
+        resolution = policy if isinstance(policy, str) else policy.get(path, "report")
+        if resolution == "report":
+            conflicts.append(Conflict(path, base_value, local_value, remote_value))
         else:
-            fields[path] = merge_value(*values)
+            fields[path] = local_value if resolution == "local" else remote_value
     return MergeResult(fields, conflicts)
 
 
@@ -73,7 +72,7 @@ def merge_value(base: FieldValue, local: FieldValue, remote: FieldValue) -> Fiel
 
 
 def changed_fields(before: FieldValues, after: FieldValues) -> dict[FieldPath, FieldValue]:
-    """Fields that differ from before, with their new values."""
+    """Return the fields that differ, with their new values."""
     paths = {*before, *after}
     return {path: after.get(path) for path in sorted(paths) if not equal_values(before.get(path), after.get(path))}
 
@@ -83,7 +82,7 @@ def _is_set(*values: FieldValue) -> bool:
 
 
 def as_set(value: FieldValue) -> frozenset[str]:
-    """Elements of a set; None has none."""
+    """Convert a value to a set; None becomes the empty set."""
     if value is None:
         return frozenset()
     return value if isinstance(value, frozenset) else frozenset([str(value)])

@@ -1,4 +1,4 @@
-"""Merge base of an asset: fields last sent, and the same fields as read back."""
+"""Merge base of an asset: the fields last sent, and the same fields as read back."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -12,7 +12,7 @@ _SENT, _READ, _REMOTE, _REMOTE_ID = "sent", "seen", "theirs", "of"
 
 
 class MergeBase(NamedTuple):
-    """Fields last sent to an entity, and the same fields as read back; no other fields were ever agreed on."""
+    """The fields that both sides agreed on: as last sent to an entity, and as read back from it."""
 
     sent: dict[FieldPath, FieldValue] = {}  # noqa: RUF012 - never changed
     read: dict[FieldPath, FieldValue] = {}  # noqa: RUF012 - never changed
@@ -20,25 +20,24 @@ class MergeBase(NamedTuple):
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> "MergeBase":
-        """Read it from the record of an item."""
+        """Read the base from an item's record."""
         return cls(
             _decode_fields(record.get(_SENT, ())), _decode_fields(record.get(_READ, ())), record.get(_REMOTE_ID)
         )
 
     def for_entity(self, remote_id: str) -> "MergeBase":
-        """The base for an entity; empty if it belongs to another entity."""
+        """Return this base if it belongs to the entity, otherwise an empty one."""
         return self if self.remote_id == remote_id else MergeBase(remote_id=remote_id)
 
     def remote_fields(self, remote: FieldValues, to_local_value: ToLocalValue) -> dict[FieldPath, FieldValue]:
-        """Remote fields in local form; a value that did not change since it was sent is returned as sent."""
+        """Convert remote fields to local form; a value that has not changed since it was sent is returned as sent."""
         return {path: self._remote_value(path, remote.get(path), to_local_value) for path in {*remote, *self.sent}}
 
     def _remote_value(self, path: FieldPath, remote: FieldValue, to_local_value: ToLocalValue) -> FieldValue:
         sent, read = self.sent.get(path), self.read.get(path)
         if isinstance(remote, frozenset) or isinstance(sent, frozenset):
-            return as_set(remote) | (
-                as_set(sent) - as_set(read)
-            )  # elements that the server did not accept are unchanged
+            not_accepted = as_set(sent) - as_set(read)  # their absence is not a remote change
+            return as_set(remote) | not_accepted
         if path in self.sent and equal_values(remote, read):
             return sent
         return to_local_value(path, remote)
@@ -52,18 +51,18 @@ class RemoteChanges(NamedTuple):
 
     @classmethod
     def read(cls, record: Mapping[str, Any]) -> "RemoteChanges":
-        """Read the changes from the record of an item."""
+        """Read the changes from an item's record."""
         return cls(_decode_fields(record.get(_REMOTE, ())), [])
 
 
 def remote_changes(local: FieldValues, merged: MergeResult) -> RemoteChanges:
-    """Merged fields that differ from the asset file."""
+    """Return the merged fields that differ from the asset file."""
     fields = {path: value for path, value in merged.fields.items() if not equal_values(value, local.get(path))}
     return RemoteChanges(fields, merged.conflicts)
 
 
 class UnappliedChanges(NamedTuple):
-    """Changes that could not be applied: rejected fields, and elements of sets that the server does not have."""
+    """Changes that could not be applied: rejected fields, and set elements that do not exist on the server."""
 
     fields: frozenset[FieldPath] = frozenset()
     missing: Mapping[FieldPath, frozenset[str]] = MappingProxyType({})
@@ -81,8 +80,8 @@ def next_base(
 ) -> MergeBase:
     """Compute the base after a merge.
 
-    Fields that the asset file does not contain yet, conflicts and rejected fields keep their previous base.
-    Missing elements never become part of the base, so they are retried.
+    Remote changes that the asset file does not contain yet, conflicts and rejected fields keep their previous base.
+    Missing set elements are never added to the base, so they are retried.
     """
     undecided = {conflict.path for conflict in changes.conflicts} | changes.fields.keys()
     sent: dict[FieldPath, FieldValue] = {}
@@ -107,7 +106,7 @@ def next_base(
 
 
 def to_record(base: MergeBase, changes: RemoteChanges) -> dict[str, Any]:
-    """Convert to the record of an item."""
+    """Convert to an item's record."""
     return {
         _SENT: _encode_fields(base.sent),
         _READ: _encode_fields(base.read),
