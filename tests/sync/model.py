@@ -199,13 +199,17 @@ class _StoreRows:
         return Edge(self.pipelines.get(job), min(queries, default=None), columns)
 
     def _edges_into_jobs(self, writing_jobs: set[bytes]) -> dict[tuple[str, str], Edge]:
-        """A job that reads, but is not known to write, is itself the target of an edge."""
+        """A job that reads, but is not known to write, is the target of edges from datasets that lead nowhere else."""
         writing_jobs = writing_jobs | {job for (job,) in self._store.rows("SELECT job_id FROM column_head")}
+        all_evidence = EdgeEvidenceReader(self._store.db, "default").into(sorted(self.name_of))
+        derived_through = {(item.source, self._logical_job(item)) for item in all_evidence}
         edges = {}
         for dataset, job in self._store.rows(_EDGES, "CONSUMES", False):
             if job in writing_jobs or self.class_of[dataset] not in self.tables:
                 continue
             for shown_job in self._shown_jobs(job) & self.pipelines.keys():
+                if (self.class_of[dataset], shown_job) in derived_through:
+                    continue
                 pair = self.tables[self.class_of[dataset]], self.pipelines[shown_job]
                 edges[pair] = Edge(None, None, frozenset())
         return edges

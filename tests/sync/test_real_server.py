@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from bridge.sync.sync_item import Outcome
-from tests.factories import columns, dataset, facet, field, run_event, schema, transformation
+from tests.factories import columns, dataset, facet, field, parent, run_event, schema, spark_type, transformation
 from tests.sync.openmetadata_harness import OpenMetadataHarness
 from tests.sync.other_writers import Person
 
@@ -143,3 +143,21 @@ def test_restores_own_deleted_pipeline_with_edits_of_people() -> None:
         ).converge()
         pipeline = synced.entities("pipeline")[name]
         assert (pipeline["scheduleInterval"], pipeline["description"]) == ("0 6 * * *", "loads t")
+
+
+def action(second: float, run: int, name: str, **io: Any) -> dict[str, Any]:
+    """An action of the Spark application `app`."""
+    return run_event(
+        second=second, run=run, job=f"app.{name}", job_facets={"jobType": spark_type()},
+        run_facets={"parent": parent(90, "app")}, **io,
+    )  # fmt: skip
+
+
+def test_consumption_edges_only_for_datasets_that_lead_nowhere() -> None:
+    with OpenMetadataHarness() as synced:
+        a, b, t = (dataset(name, schema=schema("k")) for name in "abt")
+        synced.apply(action(1, 1, "count", inputs=[a, b])).converge()
+        assert synced.edges().keys() == {(A, "runs.app"), (W + "b", "runs.app")}
+        synced.apply(action(3, 2, "write", inputs=[a], outputs=[t])).converge()
+        assert synced.edges().keys() == {(A, T), (W + "b", "runs.app")}
+        assert synced.calls_of_next_round() == {}

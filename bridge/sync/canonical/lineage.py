@@ -125,7 +125,10 @@ def _column_edge(source: str, target: str, kind: str, subtype: str, masking: boo
 def read_consumption(
     db: Database, org: str, rule: FoldingRule, jobs: Collection[bytes]
 ) -> dict[bytes, list[CanonicalEdge]]:
-    """Edges from datasets into jobs that read them without writing anything."""
+    """Edges from datasets into jobs that read them, if nothing is known to be derived from them through the job.
+
+    The lineage view of OpenMetadata hides all edges that name a pipeline as soon as an edge leads into the pipeline.
+    """
     members_by_job = family_members(db, org, rule, jobs)
     all_members = sorted({member for members in members_by_job.values() for member in members})
     writers = {job for (job,) in db.fetch_for_ids(_WRITERS, all_members, org)}
@@ -136,12 +139,19 @@ def read_consumption(
         job: [read for member in members - writers for read in reads_by_member.get(member, ())]
         for job, members in members_by_job.items()
     }
+    policy = RetirementPolicy(db, org, rule)
     oldest = {job: min(last_seen for _, last_seen in reads) for job, reads in reads_by_job.items() if reads}
-    limits = RetirementPolicy(db, org, rule).oldest_current(oldest)
+    oldest_current = policy.oldest_current(oldest)
+    read_datasets = {dataset for reads in reads_by_job.values() for dataset, _ in reads}
+    evidence = (
+        policy.current(list(EdgeEvidenceReader(db, org).out_of(sorted(read_datasets)))) if read_datasets else []
+    )
+    derived_through = {(item.source, logical_job_of(item, rule)) for item in evidence}
     return {
         job: [
             CanonicalEdge(dataset, None, "inferred")
-            for dataset in sorted({dataset for dataset, seen in read if seen >= limits.get(job, 0)})
+            for dataset in sorted({dataset for dataset, seen in reads if seen >= oldest_current.get(job, 0)})
+            if (dataset, job) not in derived_through
         ]
-        for job, read in reads_by_job.items()
+        for job, reads in reads_by_job.items()
     }

@@ -98,8 +98,8 @@ class OpenMetadataAffectedItems:
         return access | {("governance", key) for key in groups | self._items.get("governance", datasets).keys()}
 
     def _consumer_items(self, jobs: Collection[bytes]) -> set[ItemKey]:
-        """Consuming jobs with incoming edges that the newest runs may have retired."""
-        return {("lineage", job) for job in self._items.get("lineage", jobs)} if self._folding.retire_after else set()
+        """Jobs with incoming edges, which newer runs may have retired or made redundant."""
+        return {("lineage", job) for job in self._items.get("lineage", jobs)}
 
     def _run_items(self, runs: set[bytes]) -> tuple[set[ItemKey], list[bytes]]:
         """Affected run items, and the logical jobs of the runs, one entry per run.
