@@ -91,7 +91,7 @@ def test_valid_conf_with_http_and_file_transport(tmp_path: Path, store: Path, se
 def test_key_without_permission_to_send(tmp_path: Path, store: Path, service: str, key: str, problem: str) -> None:
     result = check(tmp_path, make_conf(url=service, api_key=key))
     assert result.code == 1
-    assert f"error: {KEY} {problem}; events are lost: make one with `lineage-bridge keys create" in result.output
+    assert f"error: {KEY} {problem}; events are lost: create one with `lineage-bridge keys create" in result.output
     assert "\n1 problem(s) to fix" in result.output
     assert result.counts[0] > result.counts[1] == len(stored_payloads(store)) == 0
     assert "s3cret" not in result.output
@@ -115,7 +115,7 @@ def test_unreachable_service_with_file_transport(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "expected", "counts"),
     [
-        ({f"{PREFIX}namespce": "x"}, [f"{PREFIX}namespce is no key", f"did you mean {PREFIX}namespace?"], None),
+        ({f"{PREFIX}namespce": "x"}, [f"{PREFIX}namespce is not a listener key", f"did you mean {PREFIX}namespace?"], None),
         ({f"{PREFIX}filter.rddEventsDisabled": "yes"},
          [f"{PREFIX}filter.rddEventsDisabled is neither true nor false", "cannot be parsed by the listener"], [0, 0]),
     ],
@@ -133,9 +133,9 @@ def test_invalid_conf(tmp_path: Path, change: dict[str, str], expected: list[str
     ("package", "expected"),
     [
         ("io.openlineage:openlineage-spark_2.13:0.0.9",
-         "spark.jars.packages names what no repository has: io.openlineage#openlineage-spark_2.13;0.0.9"),
+         "spark.jars.packages contains a package that no repository has: io.openlineage#openlineage-spark_2.13;0.0.9"),
         ("org.slf4j:slf4j-api:2.0.17",
-         "spark.extraListeners names io.openlineage.spark.agent.OpenLineageSparkListener, which is in no jar"),
+         "spark.extraListeners contains io.openlineage.spark.agent.OpenLineageSparkListener, which no jar has"),
     ],
     ids=["no such release", "no listener"],
 )  # fmt: skip
@@ -152,7 +152,7 @@ def test_job_is_stopped_after_timeout(tmp_path: Path) -> None:
     conf = make_conf(transport=ListenerTransport.file, location=str(tmp_path / "events.ndjson"))
     result = check(tmp_path, conf, "--timeout", "1")
     assert result.code == 1
-    assert "error: the job did not end within 1 s; events are lost: give it more with --timeout" in result.output
+    assert "error: the job did not end within 1 s; events are lost: raise --timeout" in result.output
 
 
 def test_conf_for_other_spark_release_needs_no_job(tmp_path: Path) -> None:
