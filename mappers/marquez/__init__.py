@@ -1,1 +1,1 @@
-"""Maps events to what Marquez accepts, and Marquez lists to events."""
+"""Converts events to a form that Marquez accepts, and Marquez lists to events."""

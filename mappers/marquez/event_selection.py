@@ -1,7 +1,7 @@
-"""Selects the fewest run events that carry everything a run reported.
+"""Selects the fewest run events that contain everything a run reported.
 
-A register keeps its first or its last value, and a few facets keep every value. So the events that report
-something first or last are sufficient. Most runs need two: one that starts them and one that ends them.
+A register keeps only its first or last value, so the events that report something first or last are sufficient,
+plus every distinct value of a few facets. For most runs, these are two events: the first and the last.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,7 +10,7 @@ from typing import Any
 from mappers.canonical.identity import digest
 from mappers.canonical_json import canonical_json
 
-#: Facets whose earlier values count, too: each adds rows. Of all others, only the newest value counts.
+#: Facets that add rows with every value; only the newest value of any other facet counts.
 _CUMULATIVE_FACETS = frozenset({
     "parent", "parentRun", "jobDependencies", "lineageBridge_jobDependencies", "test", "lineage", "schema",
     "symlinks",
@@ -18,11 +18,11 @@ _CUMULATIVE_FACETS = frozenset({
     "lineageBridge_registration", "lineageBridge_expectations",
 })  # fmt: skip
 _STATE_CHANGES = ("START", "COMPLETE", "ABORT", "FAIL")
-_RANK = {"FAIL": 5, "ABORT": 4, "COMPLETE": 3, "RUNNING": 2, "START": 1}
+_STATE_RANK = {"FAIL": 5, "ABORT": 4, "COMPLETE": 3, "RUNNING": 2, "START": 1}
 
 
 def select_events(events: Sequence[Mapping[str, Any]]) -> list[int]:
-    """Select from the events of a run in order of time; returns indexes, the last of which ends the run."""
+    """Select from a run's events, given in order of time; returns indexes, with the final state of the run last."""
     first: dict[object, int] = {}
     last: dict[object, int] = {}
     for index, event in enumerate(events):
@@ -32,13 +32,17 @@ def select_events(events: Sequence[Mapping[str, Any]]) -> list[int]:
     selected = {0, *first.values(), *last.values()} if events else set()
     if not selected:
         return []
-    final = max(selected, key=lambda index: (_RANK.get(str(events[index].get("eventType") or "").upper(), 0), index))
+    final = max(selected, key=lambda index: (_STATE_RANK.get(_event_type(events[index]), 0), index))
     return [*sorted(selected - {final}), final]
 
 
+def _event_type(event: Mapping[str, Any]) -> str:
+    return str(event.get("eventType") or "").upper()
+
+
 def _facts(event: Mapping[str, Any]) -> Iterator[object]:
-    """Everything that an event reports, as keys that identify equal reports."""
-    event_type = str(event.get("eventType") or "").upper()
+    """Yield everything that an event reports, as keys that are equal for equal reports."""
+    event_type = _event_type(event)
     if event_type in _STATE_CHANGES:
         yield event_type
     job = event["job"]

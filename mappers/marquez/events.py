@@ -1,7 +1,6 @@
 """Builds events that Marquez accepts.
 
-Marquez parses some facets into classes, and rejects an event if a facet lacks a member that its class
-requires.
+Marquez parses some facets into classes, and rejects an event if a facet lacks a member that the class requires.
 """
 
 import re
@@ -19,12 +18,12 @@ _ANY_FACET = f"{_SPEC}BaseFacet"
 _NUL = re.compile("\0")
 RUNNING = "RUNNING"
 _STATES = {"COMPLETE": "COMPLETED", "FAIL": "FAILED", "ABORT": "ABORTED"}
-#: Required members by owner and facet, with neutral values.
+#: Required members by owner and facet, with neutral values; "io" stands for facets of an input or output.
 _REQUIRED_MEMBERS: dict[str, dict[str, dict[str, Any]]] = {
     "run": {"nominalTime": {"nominalStartTime": "1970-01-01T00:00:00Z"}, "parent": {"run": {}, "job": {}}},
     "job": {"documentation": {"description": ""}, "sql": {"query": ""}},
     "dataset": {"documentation": {"description": ""}},
-    "own": {},
+    "io": {},
 }
 #: Lists whose items require names.
 _REQUIRED_ITEM_MEMBERS: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -34,7 +33,7 @@ _REQUIRED_ITEM_MEMBERS: dict[str, tuple[str, tuple[str, ...]]] = {
 
 
 def accepted_facets(facets: Mapping[str, Any], owner: str) -> dict[str, Any]:
-    """Facets that Marquez accepts: deletions get the required members, other incomplete facets are dropped."""
+    """Complete facet deletions with required members, and drop other facets that lack them."""
     accepted = {}
     for name, facet in facets.items():
         if not isinstance(facet, dict):
@@ -66,19 +65,19 @@ def _has_item_names(name: str, facet: Mapping[str, Any]) -> bool:
 
 
 def run_event(body: bytes, micros: int, run_uuid: str) -> dict[str, Any]:
-    """Build a run event with everything that Marquez requires; the schema URL determines the kind of the event."""
+    """Build a run event with everything that Marquez requires."""
     event = _normalize(_replace_nul(msgspec.json.decode(body.removeprefix(b"\xef\xbb\xbf"))), micros, "RunEvent")
     event["run"] = {**event["run"], "runId": run_uuid}
     return event
 
 
 def job_event(job: Mapping[str, Any], inputs: list[Any], outputs: list[Any], micros: int) -> dict[str, Any]:
-    """Build the declaration of a job."""
+    """Build the event that declares a job."""
     return _normalize({"job": dict(job), "inputs": inputs, "outputs": outputs}, micros, "JobEvent")
 
 
 def dataset_event(dataset: Mapping[str, Any], micros: int) -> dict[str, Any]:
-    """Build an event with metadata of a dataset that comes from no run."""
+    """Build an event with dataset metadata that does not come from a run."""
     return _normalize({"dataset": dict(dataset)}, micros, "DatasetEvent")
 
 
@@ -88,11 +87,12 @@ def add_base_fields(facets: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def run_state(event: Mapping[str, Any]) -> str:
-    """State of a run after an event."""
+    """Return the Marquez state of a run after an event."""
     return _STATES.get(str(event.get("eventType") or "").upper(), RUNNING)
 
 
 def _normalize(event: dict[str, Any], micros: int, kind: str) -> dict[str, Any]:
+    """Normalize an event; Marquez determines its kind from the schema URL."""
     normalized: dict[str, Any] = drop_nulls(event)
     url = str(normalized.get("schemaURL") or "")
     normalized["schemaURL"] = url if url.endswith(f"/{kind}") else f"{_SPEC}{kind}"
@@ -107,19 +107,17 @@ def _normalize(event: dict[str, Any], micros: int, kind: str) -> dict[str, Any]:
 
 
 def _normalize_facets(entity: Mapping[str, Any], owner: str) -> dict[str, Any]:
-    kinds = {"facets": owner, "inputFacets": "own", "outputFacets": "own"}
-    return {
-        **entity,
-        **{
-            key: add_base_fields(accepted_facets(entity[key], owner_kind))
-            for key, owner_kind in kinds.items()
-            if key in entity
-        },
+    facet_owners = {"facets": owner, "inputFacets": "io", "outputFacets": "io"}
+    normalized_facets = {
+        key: add_base_fields(accepted_facets(entity[key], facet_owner))
+        for key, facet_owner in facet_owners.items()
+        if key in entity
     }
+    return {**entity, **normalized_facets}
 
 
 def _replace_nul(value: Any) -> Any:
-    """Replace U+0000, which PostgreSQL does not store."""
+    """Replace U+0000, which PostgreSQL cannot store."""
     if isinstance(value, str):
         return _NUL.sub("\ufffd", value)
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Governance facets as OpenLineage facets and Marquez tags."""
+"""Converts governance facets to OpenLineage facets and Marquez tags."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ SENSITIVE = "SENSITIVE"
 
 
 class MarquezTags(NamedTuple):
-    """Tags of a dataset, and tags of its columns."""
+    """Tags of a dataset, and tags of its columns as (column, tag)."""
 
     dataset_tags: frozenset[str]
     column_tags: frozenset[tuple[str, str]]
@@ -20,7 +20,7 @@ class MarquezTags(NamedTuple):
 
 
 def governance_facets(governance: Mapping[str, Any]) -> dict[str, Any]:
-    """OpenLineage facets with the content of a governance facet."""
+    """Convert a governance facet to OpenLineage facets."""
     facets: dict[str, Any] = {}
     if description := governance.get("description"):
         facets["documentation"] = {"description": description}
@@ -38,7 +38,7 @@ def governance_facets(governance: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def governance_tags(governance: Mapping[str, Any]) -> MarquezTags:
-    """Tags of a governance facet: tags, classifications, glossary terms, tier and certification."""
+    """Collect the tags of a governance facet: tags, classifications, glossary terms, tier and certification."""
     dataset_tags = {
         word for key in ("tags", "classifications", "glossaryTerms") for word in governance.get(key) or ()
     }
@@ -52,15 +52,18 @@ def governance_tags(governance: Mapping[str, Any]) -> MarquezTags:
 
 
 def add_steward_facets(
-    event: Mapping[str, Any], job: Mapping[str, Any], datasets: Mapping[tuple[str, str], Mapping[str, Any]]
+    event: Mapping[str, Any],
+    declared_job_facets: Mapping[str, Any],
+    governance_by_dataset: Mapping[tuple[str, str], Mapping[str, Any]],
 ) -> dict[str, Any]:
-    """Add facets of other sources about the job and the datasets to a run event, which would otherwise erase them."""
+    """Add the job's declared facets and the datasets' governance to a run event, which would otherwise erase them."""
     completed = dict(event)
-    if job:
-        completed["job"] = {**event["job"], "facets": {**add_base_fields(job), **(event["job"].get("facets") or {})}}
+    if declared_job_facets:
+        job_facets = {**add_base_fields(declared_job_facets), **(event["job"].get("facets") or {})}
+        completed["job"] = {**event["job"], "facets": job_facets}
     for side in ("inputs", "outputs"):
         completed[side] = [
-            _add_governance(dataset, datasets.get((dataset["namespace"], dataset["name"]), {}))
+            _add_governance(dataset, governance_by_dataset.get((dataset["namespace"], dataset["name"]), {}))
             for dataset in event[side]
         ]
     return completed

@@ -7,53 +7,54 @@ from typing import Any, NamedTuple
 from mappers.marquez.events import PRODUCER, add_base_fields, dataset_event, job_event
 from mappers.timestamps import parse_timestamp
 
-#: Producer of events that are reconstructed from lists.
+#: Producer in events that are reconstructed from lists.
 RECONSTRUCTED = f"{PRODUCER}#reconstructed"
 _ANONYMOUS = "anonymous"
-#: Facets that people write in Marquez; if there are events, all others are known from them.
+#: Facets that users edit in Marquez; all others are in the events, if there are any.
 _MANUAL_FACETS = frozenset({"documentation", "ownership", "tags"})
 
 
 class StoredMetadata(NamedTuple):
-    """Metadata of a dataset or job in the store: whether it has events, and its facets."""
+    """What the store contains about a dataset or job: whether it has events, and the names of its facets."""
 
     has_events: bool = False
     facets: frozenset[str] = frozenset()
 
 
 def dataset_event_from_list(dataset: Mapping[str, Any], stored: StoredMetadata) -> dict[str, Any] | None:
-    """Event with metadata of a dataset that is not stored; only manual facets if the dataset has events."""
+    """Build an event with metadata that the store lacks; only facets edited by users if the dataset has events."""
     facets = _missing_facets(dataset, stored)
     fields = dataset.get("fields") or []
     if fields and not stored.has_events:
-        facets.setdefault("schema", {"fields": [_field(field) for field in fields]})
-    labels = [(tag, None) for tag in sorted(dataset.get("tags") or ())]
-    labels += [(tag, field["name"]) for field in fields for tag in sorted(field.get("tags") or ())]
-    facets |= _tags(labels, stored)
+        facets.setdefault("schema", {"fields": [_schema_field(field) for field in fields]})
+    tags_and_fields = [(tag, None) for tag in sorted(dataset.get("tags") or ())]
+    tags_and_fields += [(tag, field["name"]) for field in fields for tag in sorted(field.get("tags") or ())]
+    facets |= _tags_facet(tags_and_fields, stored)
     if not facets and stored.has_events:
         return None
     body = {"namespace": dataset["namespace"], "name": dataset["name"], "facets": add_base_fields(facets)}
-    return {**dataset_event(body, _time(dataset)), "producer": RECONSTRUCTED}
+    return {**dataset_event(body, _last_changed(dataset)), "producer": RECONSTRUCTED}
 
 
 def job_event_from_list(
     job: Mapping[str, Any], name: str, owner: str | None, stored: StoredMetadata
 ) -> dict[str, Any] | None:
-    """Event with metadata of a job that is not stored; a job without events gets its inputs and outputs, too."""
+    """Build an event with job metadata that the store lacks; includes inputs and outputs if the job has no events."""
     facets = _missing_facets(job, stored)
     if owner and owner != _ANONYMOUS and "ownership" not in stored.facets:
         facets.setdefault("ownership", {"owners": [{"name": owner}]})
-    facets |= _tags([(tag, None) for tag in sorted(job.get("tags") or ())], stored)
-    inputs, outputs = ([], []) if stored.has_events else (_ids(job.get("inputs")), _ids(job.get("outputs")))
-    is_placeholder = job.get("latestRun") and not (inputs or outputs)  # a parent that has another name in events
+    facets |= _tags_facet([(tag, None) for tag in sorted(job.get("tags") or ())], stored)
+    inputs = [] if stored.has_events else _dataset_names(job.get("inputs"))
+    outputs = [] if stored.has_events else _dataset_names(job.get("outputs"))
+    is_placeholder = job.get("latestRun") and not (inputs or outputs)  # a parent with another name in events
     if not facets and (stored.has_events or is_placeholder):
         return None
     body = {"namespace": job["namespace"], "name": name, "facets": add_base_fields(facets)}
-    return {**job_event(body, inputs, outputs, _time(job)), "producer": RECONSTRUCTED}
+    return {**job_event(body, inputs, outputs, _last_changed(job)), "producer": RECONSTRUCTED}
 
 
 def possible_job_names(job: Mapping[str, Any]) -> list[str]:
-    """Names that events may use for a job: Marquez may have added the name of the parent, or not."""
+    """List the names that events may use for a job, because Marquez may have prefixed the name of its parent."""
     name, parent = str(job["name"]), job.get("parentJobName")
     simple = str(job.get("simpleName") or name)
     return [name, simple] if parent and name == f"{parent}.{simple}" else [name]
@@ -62,7 +63,7 @@ def possible_job_names(job: Mapping[str, Any]) -> list[str]:
 def is_alias(dataset: Mapping[str, Any]) -> bool:
     """True if a dataset is listed under a name that is not its physical name.
 
-    This is the case for a name from a symlink, and for a dataset that was created by hand under another name.
+    This name comes from a symlink, or someone created the dataset by hand under another name.
     """
     return dataset.get("physicalName") not in (None, dataset.get("name"))
 
@@ -79,24 +80,24 @@ def _missing_facets(entity: Mapping[str, Any], stored: StoredMetadata) -> dict[s
     }
 
 
-def _tags(labels: Sequence[tuple[str, str | None]], stored: StoredMetadata) -> dict[str, Any]:
+def _tags_facet(tags_and_fields: Sequence[tuple[str, str | None]], stored: StoredMetadata) -> dict[str, Any]:
     tags = [
         {"key": tag, "value": "true", "source": "MARQUEZ", **({"field": field} if field else {})}
-        for tag, field in labels
+        for tag, field in tags_and_fields
     ]
     return {"tags": {"tags": tags}} if tags and "tags" not in stored.facets else {}
 
 
-def _field(field: Mapping[str, Any]) -> dict[str, Any]:
+def _schema_field(field: Mapping[str, Any]) -> dict[str, Any]:
     return {key: field[key] for key in ("name", "type", "description") if field.get(key)}
 
 
-def _ids(ids: Any) -> list[dict[str, str]]:
-    return [{"namespace": reference["namespace"], "name": reference["name"]} for reference in ids or ()]
+def _dataset_names(dataset_ids: Any) -> list[dict[str, str]]:
+    return [{"namespace": dataset_id["namespace"], "name": dataset_id["name"]} for dataset_id in dataset_ids or ()]
 
 
-def _time(entity: Mapping[str, Any]) -> int:
-    """Time of the last change; 0 if it is out of range, as from a clock that counts in other units."""
+def _last_changed(entity: Mapping[str, Any]) -> int:
+    """Return the time of the last change; 0 if it is out of range, for example because its unit is wrong."""
     for key in ("updatedAt", "createdAt"):
         with suppress(ValueError):
             return parse_timestamp(str(entity.get(key)))[0]

@@ -1,13 +1,13 @@
 """Finds names that Marquez would store but could not list.
 
-Such a name is stored incompletely, and breaks the lists of Marquez for everybody, permanently.
+Marquez stores such a name incompletely, which breaks its lists for all users permanently.
 """
 
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-#: Valid namespaces of datasets and jobs; in the latter every other character silently becomes `_`.
+#: Valid namespaces; Marquez silently replaces any other character in a job namespace with `_`.
 _DATASET_NAMESPACE = re.compile(r"[a-zA-Z:;=/0-9_.@+-]{1,1024}")
 _JOB_NAMESPACE = re.compile(r"[a-zA-Z:/0-9_.@+-]{1,1024}")
 
@@ -20,38 +20,38 @@ def find_unsafe_name(event: Mapping[str, Any]) -> str | None:
 def _unsafe_names(event: Mapping[str, Any]) -> Iterator[str]:
     job = event.get("job")
     if job is not None:
-        yield from _job(job, "job")
+        yield from _check_job(job, "job")
     parent = ((event.get("run") or {}).get("facets") or {}).get("parent") or {}
     for key, ancestor in (("parent", parent), ("parent.root", parent.get("root") or {})):
         if isinstance(ancestor.get("job"), Mapping):
-            yield from _job(ancestor["job"], key)
+            yield from _check_job(ancestor["job"], key)
     dataset_event = event.get("dataset")
     for dataset in [
         *(event.get("inputs") or ()),
         *(event.get("outputs") or ()),
         *([dataset_event] if dataset_event else ()),
     ]:
-        yield from _dataset(dataset, "dataset")
+        yield from _check_dataset(dataset, "dataset")
         symlinks = (dataset.get("facets") or {}).get("symlinks") or {}
         for identifier in symlinks.get("identifiers") or ():
-            yield from _dataset(identifier, "symlink")
+            yield from _check_dataset(identifier, "symlink")
 
 
-def _job(job: Mapping[str, Any], role: str) -> Iterator[str]:
+def _check_job(job: Mapping[str, Any], role: str) -> Iterator[str]:
     namespace, name = str(job.get("namespace") or ""), str(job.get("name") or "")
     if not _JOB_NAMESPACE.fullmatch(namespace):
         yield f"{role} {name!r}: Marquez would store the namespace {namespace!r} as {_stored_namespace(namespace)!r}"
-    yield from _name(name, role)
+    yield from _check_name(name, role)
 
 
-def _dataset(dataset: Mapping[str, Any], role: str) -> Iterator[str]:
+def _check_dataset(dataset: Mapping[str, Any], role: str) -> Iterator[str]:
     namespace, name = str(dataset.get("namespace") or ""), str(dataset.get("name") or "")
     if not _DATASET_NAMESPACE.fullmatch(namespace):
         yield f"{role} {name!r}: the namespace {namespace!r} would break all lists of Marquez permanently"
-    yield from _name(name, role)
+    yield from _check_name(name, role)
 
 
-def _name(name: str, role: str) -> Iterator[str]:
+def _check_name(name: str, role: str) -> Iterator[str]:
     if not name or "\0" in name:
         yield f"{role} {name!r}: an empty name or one with U+0000 would break lists of Marquez"
 

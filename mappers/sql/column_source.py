@@ -7,7 +7,7 @@ Kind = Literal["DIRECT", "INDIRECT"]
 
 
 class ColumnSource(NamedTuple):
-    """A column of a view and its transformation; subtypes are those of the OpenLineage columnLineage facet."""
+    """A column of a view and its transformation, with the subtypes of the OpenLineage columnLineage facet."""
 
     view: str
     column: str
@@ -24,7 +24,7 @@ class QueryLineage(NamedTuple):
 
     columns: dict[str, tuple[ColumnSource, ...]]
     dataset_level: tuple[ColumnSource, ...]
-    #: Listed separately because `count(*)` has no source column, but reads a view.
+    #: Listed separately, because `count(*)` reads a view but has no source column.
     views: frozenset[str] = frozenset()
 
 
@@ -50,7 +50,7 @@ _STRENGTH = {"IDENTITY": 0, "TRANSFORMATION": 1, "AGGREGATION": 2}
 
 
 def combine(first: ColumnTransformation, second: ColumnTransformation) -> ColumnTransformation:
-    """Combine two successive transformations: the last indirect one, otherwise the stronger direct one."""
+    """Combine two successive transformations into the last indirect one, or else the stronger direct one."""
     masking = first.masking or second.masking
     indirect = next((transformation for transformation in (second, first) if transformation.type == "INDIRECT"), None)
     stronger = indirect or max(first, second, key=lambda transformation: _STRENGTH[transformation.subtype])
@@ -58,7 +58,7 @@ def combine(first: ColumnTransformation, second: ColumnTransformation) -> Column
 
 
 def apply_transformation(sources: Iterable[ColumnSource], transformation: ColumnTransformation) -> ColumnSources:
-    """Apply a transformation to a value that has these sources."""
+    """Return the sources of a value after a transformation."""
     return frozenset(
         ColumnSource(
             source.view,
@@ -70,10 +70,10 @@ def apply_transformation(sources: Iterable[ColumnSource], transformation: Column
 
 
 def compose(steps: Sequence[tuple[str, QueryLineage]], result: str, inputs: Collection[str]) -> QueryLineage:
-    """Sources of a step in columns of the inputs; raises KeyError for an unknown step.
+    """Trace the columns of the step `result` back to columns of the inputs; raises KeyError for an unknown step.
 
-    Steps are in execution order; names of views and columns are case-insensitive. Columns of a view that is
-    neither an input nor an earlier step have no sources.
+    Steps are in execution order; names of views and columns are case-insensitive. Columns of a view that is neither
+    an input nor an earlier step have no sources.
     """
     input_names = frozenset(name.lower() for name in inputs)
     resolved: dict[str, QueryLineage] = {}

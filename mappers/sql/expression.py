@@ -24,7 +24,7 @@ _Operands = Iterator[tuple[exp.Expression, ColumnTransformation]]
 
 
 class SubqueryReader(Protocol):
-    """The analyzer of the enclosing query, as used by expressions."""
+    """The part of the query analyzer that expressions use."""
 
     def relation(self, query: exp.Expression, scope: Scope) -> Relation:
         """Analyze a subquery, which may refer to columns of the enclosing scope."""
@@ -36,7 +36,7 @@ class SubqueryReader(Protocol):
 def find_sources(
     node: exp.Expression, scope: Scope, queries: SubqueryReader, transformation: ColumnTransformation = IDENTITY
 ) -> ColumnSources:
-    """Source columns of a value, and those that decide it; `transformation` is applied to the value."""
+    """Find the columns that a value comes from or depends on; `transformation` is applied to the value."""
     sources: set[object] = set()
     pending = [(node, transformation)]
     while pending:
@@ -58,7 +58,7 @@ def find_sources(
 def expand_star(
     node: exp.Expression, scope: Scope, queries: SubqueryReader
 ) -> tuple[list[RelationColumn], frozenset[str] | None]:
-    """Columns of `*` or `t.*`, and the views with unknown columns (None if all columns are known)."""
+    """Return the columns of `*` or `t.*`, and the views with unknown columns (None if all columns are known)."""
     qualifier = [part.name for part in node.parts[:-1]] if isinstance(node, exp.Column) else []
     if not qualifier:
         return scope.row, scope.incomplete_views()
@@ -82,7 +82,7 @@ def _column_sources(node: exp.Expression, scope: Scope, queries: SubqueryReader)
 
 
 def _operands(node: exp.Expression, scope: Scope) -> _Operands:
-    """Operands of an expression, each with the transformation that the expression applies."""
+    """Yield the operands of an expression, each with the transformation that the expression applies to it."""
     match node:
         case exp.Alias() | exp.Paren() | exp.IgnoreNulls() | exp.RespectNulls():
             yield node.this, IDENTITY
@@ -107,7 +107,7 @@ def _operands(node: exp.Expression, scope: Scope) -> _Operands:
 
 
 def _conditional_operands(node: exp.Expression) -> _Operands:
-    """Conditions decide, values are taken."""
+    """Yield conditions, which affect the result indirectly, and values, which become the result."""
     for key in ("true", "false", "default"):
         if isinstance(value := node.args.get(key), exp.Expression):
             yield value, TRANSFORMATION
@@ -117,7 +117,7 @@ def _conditional_operands(node: exp.Expression) -> _Operands:
 
 
 def _compared_operands(node: exp.Expression) -> _Operands:
-    """Compared values also decide the result; NULLIF returns only its first operand."""
+    """Yield every operand as a condition, and each possible result also as a value: for NULLIF, only the first."""
     for child in child_nodes(node):
         yield child, CONDITIONAL
         if not isinstance(node, exp.Nullif) or child is node.this:
@@ -125,7 +125,7 @@ def _compared_operands(node: exp.Expression) -> _Operands:
 
 
 def _window_operands(node: exp.Expression, scope: Scope) -> _Operands:
-    """Partition and sort keys, specified inline or by a name of the WINDOW clause."""
+    """Yield partition and sort keys, which are inline or in a named window of the WINDOW clause."""
     seen: set[str] = set()
     window: exp.Expression | None = node
     while window is not None:

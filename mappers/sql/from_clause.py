@@ -20,7 +20,7 @@ from mappers.sql.spark_functions import generated_names
 
 
 def apply_pivot(pivot: exp.Expression, scope: Scope, relation: Relation, queries: SubqueryReader) -> Relation:
-    """Apply PIVOT or UNPIVOT to a relation, which is the only one in the scope."""
+    """Apply PIVOT or UNPIVOT to a relation, which must be the only one in the scope."""
     if pivot.args.get("unpivot"):
         return _apply_unpivot(pivot, scope, relation, queries)
     used = [*pivot.expressions, *(field.this for field in pivot.args.get("fields") or ())]
@@ -35,7 +35,7 @@ def apply_pivot(pivot: exp.Expression, scope: Scope, relation: Relation, queries
 
 
 def _apply_unpivot(pivot: exp.Expression, scope: Scope, relation: Relation, queries: SubqueryReader) -> Relation:
-    """Each listed column becomes a row: its name, and a value of any listed column."""
+    """Replace the listed columns by one column with their names and one with their values."""
     fields = pivot.args.get("fields") or ()
     columns = [column for field in fields for column in field.expressions]
     values = frozenset().union(*(find_sources(column, scope, queries, TRANSFORMATION) for column in columns))
@@ -161,7 +161,7 @@ class FromClause:
         left_columns: Iterable[RelationColumn],
         right_columns: Iterable[RelationColumn],
     ) -> RelationColumn:
-        """Merge the columns that both sides are joined by; the kind of the join decides whose value it has."""
+        """Merge the two columns of a join key; the kind of join determines which side the value comes from."""
         left, right = (
             next((column for column in columns if column.matches(name)), None)
             for columns in (left_columns, right_columns)

@@ -12,12 +12,12 @@ from mappers.sql.select_statement import apply_to_all, select, sort_sources
 
 
 def trace_columns(sql: str, schemas: Mapping[str, Sequence[str]]) -> QueryLineage:
-    """Column lineage of a query; `schemas` are the columns of the views.
+    """Trace the result columns of a query to columns of its views; `schemas` lists the columns by view.
 
-    Raises InvalidSql for a text that is not one query and for a column that no view has. A view without a
-    schema has every column that is requested, but `*` adds none of them. Columns created by `structure.*`,
-    `inline` and unknown table functions are unknown: references to them have no sources. Unknown functions
-    count as TRANSFORMATION.
+    Raises InvalidSql if the text is not one query, or if no view has a column. A view without a schema is assumed to
+    have every requested column, but `*` expands to none of them. The columns that `structure.*`, `inline` and
+    unknown table functions create are unknown, so references to them have no sources. Unknown functions count as
+    TRANSFORMATION.
     """
     query, analyzer, relation = _analyze(sql, schemas)
     if analyzer.problems:
@@ -32,9 +32,9 @@ def trace_columns(sql: str, schemas: Mapping[str, Sequence[str]]) -> QueryLineag
 
 
 def missing_columns(sql: str, schemas: Mapping[str, Sequence[str]]) -> list[str]:
-    """List the columns in a query that no view has; raises InvalidSql if the text is not one query.
+    """Describe the columns in a query that no view has; raises InvalidSql if the text is not one query.
 
-    Views without a schema are not checked, nor are columns that could belong to one.
+    Columns that could belong to a view without a schema are not reported.
     """
     return list(_analyze(sql, schemas)[1].problems)
 
@@ -49,7 +49,7 @@ def _analyze(sql: str, schemas: Mapping[str, Sequence[str]]) -> tuple[exp.Expres
 
 
 class _QueryAnalyzer:
-    """Analyzes the queries of one text, and collects problems."""
+    """Analyzes a query and its subqueries, and collects problems."""
 
     def __init__(self, sql: str, schemas: Mapping[str, Sequence[str]]) -> None:
         self._sql = sql
@@ -62,7 +62,7 @@ class _QueryAnalyzer:
         self.problems[printable(f"{source_position(self._sql, node)}: {message}")] = None
 
     def relation(self, query: exp.Expression, scope: Scope) -> Relation:
-        """Analyze a query; names that it does not define may be columns of the scope."""
+        """Analyze a query; names that it does not define may refer to columns of the scope."""
         return self._analyze(query, Scope(scope.ctes, scope if scope.relations or scope.outer else None))
 
     def _analyze(self, query: exp.Expression, context: Scope) -> Relation:
@@ -70,7 +70,7 @@ class _QueryAnalyzer:
         if isinstance(query, exp.Select):
             return select(self, self._schemas, query, context)
         if isinstance(query, exp.Values):
-            return _values(query)
+            return _values_relation(query)
         analyze = self._analyze_set_operation if isinstance(query, exp.SetOperation) else self._analyze_wrapped
         inner = analyze(query, context)
         scope = Scope(context.ctes)
@@ -79,7 +79,7 @@ class _QueryAnalyzer:
         return inner._replace(dataset_level=inner.dataset_level | sort_sources(query, scope, self))
 
     def _add_ctes(self, query: exp.Expression, context: Scope) -> Scope:
-        """Add the relations of a WITH clause; each can refer to those before it."""
+        """Add the relations of a WITH clause, each of which can refer to the previous ones."""
         clause = query.args.get("with_")
         ctes = dict(context.ctes)
         analyze = self._analyze_recursive_cte if clause and clause.recursive else self._analyze_cte
@@ -93,7 +93,7 @@ class _QueryAnalyzer:
         return self._analyze(cte.this, scope).with_aliases(columns)
 
     def _analyze_recursive_cte(self, cte: exp.Expression, scope: Scope, columns: list[str]) -> Relation:
-        """Repeat until the relation no longer changes: the number of sources is finite."""
+        """Repeat the analysis until the relation no longer changes, which ends because the sources are finite."""
         relation = Relation((), incomplete_views=frozenset())
         while True:
             recursive_scope = Scope({**scope.ctes, cte.alias.lower(): relation}, scope.outer)
@@ -107,7 +107,7 @@ class _QueryAnalyzer:
         return self._analyze(query.this, context) if is_query else Relation((), incomplete_views=frozenset())
 
     def _analyze_set_operation(self, query: exp.Expression, context: Scope) -> Relation:
-        """Analyze UNION, INTERSECT and EXCEPT from the left, so that thousands of them do not recurse deeply."""
+        """Analyze UNION, INTERSECT and EXCEPT from left to right, so that a chain of thousands does not recurse."""
         operations: list[exp.SetOperation] = []
         left: exp.Expression = query
         while isinstance(left, exp.SetOperation) and (left is query or not left.args.get("with_")):
@@ -153,8 +153,8 @@ def _merge_columns(left: Relation, right: Relation, *, by_name: bool) -> list[Re
     ]
 
 
-def _values(query: exp.Values) -> Relation:
-    """Literal rows have no sources."""
+def _values_relation(query: exp.Values) -> Relation:
+    """Create the relation of literal rows, which have no sources."""
     first = query.expressions[0] if query.expressions else None
     width = len(first.expressions) if isinstance(first, exp.Tuple) else 1
     alias = query.args.get("alias")

@@ -1,4 +1,4 @@
-"""Parses a Spark SQL query, and lists the views that it reads."""
+"""Parses Spark SQL queries, and lists the views that they read."""
 
 import logging
 from collections.abc import Iterator, Sequence
@@ -23,9 +23,9 @@ class _ErrorsOnly(logging.Filter):
 
 @contextmanager
 def without_parser_warnings() -> Iterator[None]:
-    """Keep warnings of the parser out of the log: they quote statements, and with them passwords."""
+    """Keep the parser's warnings out of the log: they quote statements, which may contain passwords."""
     logger = logging.getLogger("sqlglot")
-    # A filter for each call: threads that parse at the same time must not remove the filters of each other.
+    # One filter per call, so that threads that parse at the same time do not remove each other's filter.
     errors_only = _ErrorsOnly()
     logger.addFilter(errors_only)
     try:
@@ -45,7 +45,7 @@ def parse_query(sql: str) -> exp.Expression:
 
 
 def source_position(sql: str, node: exp.Expression) -> str:
-    """Line and column of a name in its text."""
+    """Return line and column of the first name in a node."""
     start = min(
         (identifier.meta["start"] for identifier in node.find_all(exp.Identifier) if "start" in identifier.meta),
         default=0,
@@ -54,12 +54,12 @@ def source_position(sql: str, node: exp.Expression) -> str:
 
 
 def printable(text: str) -> str:
-    """Replace characters that are invisible or control a terminal by question marks."""
+    """Replace invisible characters and terminal control characters with question marks."""
     return "".join(character if character.isprintable() else "?" for character in text)
 
 
 def child_nodes(node: exp.Expression) -> Iterator[exp.Expression]:
-    """Child nodes except hints, which name views without reading them."""
+    """Yield the child nodes except hints, which name views without reading them."""
     for key, value in node.args.items():
         if key != "hint":
             for child in value if isinstance(value, list) else (value,):
@@ -87,12 +87,12 @@ def _parse(dialect: Dialect, tokens: list[Token], sql: str) -> list[exp.Expressi
         with without_parser_warnings():
             return dialect.parser().parse(tokens, sql)
     except (AttributeError, TypeError, ValueError, KeyError, IndexError) as error:
-        # A text far from any SQL can violate assumptions of the parser.
+        # A text that hardly resembles SQL can violate assumptions of the parser.
         raise InvalidSql(f"{_position(tokens[0])}: the query cannot be parsed") from error
 
 
 def _reject_other_statements(tokens: Sequence[Token]) -> None:
-    """Reject anything but a single query before parsing it: the first token is sufficient."""
+    """Reject anything but a single query by its tokens, before parsing it."""
     if not tokens:
         raise InvalidSql("line 1, column 1: the query is empty")
     if tokens[0].token_type not in _QUERY_STARTS:
@@ -136,7 +136,7 @@ def _syntax_error(sql: str, error: SqlglotError) -> InvalidSql:
 
 
 def referenced_views(sql: str) -> frozenset[str]:
-    """Views that a query reads, in lower case; raises InvalidSql if the text is not one query."""
+    """List the views that a query reads, in lower case; raises InvalidSql if the text is not one query."""
     query = parse_query(sql)
     try:
         return views_in(query)
@@ -145,7 +145,7 @@ def referenced_views(sql: str) -> frozenset[str]:
 
 
 def views_in(query: exp.Expression) -> frozenset[str]:
-    """Views that a query reads, in lower case, without its common table expressions."""
+    """List the views that a query reads, in lower case and without its common table expressions."""
     views: set[str] = set()
     pending: list[tuple[exp.Expression, frozenset[str]]] = [(query, frozenset())]
     while pending:
@@ -166,7 +166,7 @@ def views_in(query: exp.Expression) -> frozenset[str]:
 
 
 def view_name(table: exp.Table) -> str | None:
-    """Name of a view, dotted if it is qualified; None for a table function."""
+    """Return the name of a view, with its qualifiers; None for a table function."""
     if isinstance(table.this, exp.Func) and table.this.name.upper() == "IDENTIFIER":
         raise InvalidSql("line 1, column 1: IDENTIFIER() hides which view is read: name the view")
     if not isinstance(table.this, exp.Identifier):
@@ -175,7 +175,7 @@ def view_name(table: exp.Table) -> str | None:
 
 
 def _table_arguments(function: exp.Expression) -> set[str]:
-    """Views passed to a table function as TABLE(...)."""
+    """List the views passed to a table function as TABLE(...)."""
     calls = (
         expression for expression in function.args.get("expressions") or () if isinstance(expression, exp.Anonymous)
     )

@@ -24,11 +24,11 @@ class RelationColumn(NamedTuple):
 
 
 class Relation(NamedTuple):
-    """Rows: the columns in order, the sources that affect all of them, and views with unknown columns."""
+    """The result of a query or part of it: its columns in order, and the sources that affect all of its rows."""
 
     columns: tuple[RelationColumn, ...]
     dataset_level: ColumnSources = NO_SOURCES
-    #: Views with unknown columns that may be part of this relation; empty if even the view is unknown;
+    #: Views whose columns are unknown and may be part of this relation; empty if even the views are unknown;
     #: None if all columns are known.
     incomplete_views: frozenset[str] | None = None
 
@@ -36,12 +36,12 @@ class Relation(NamedTuple):
         return [column for column in self.columns if column.matches(name)]
 
     def assume_column(self, name: str) -> ColumnSources:
-        """Sources of a column that is not known to exist: the only view that may have it."""
+        """Return the source of a column in a view with unknown columns; empty if several views could have it."""
         views = self.incomplete_views or frozenset()
         return frozenset(ColumnSource(view, name, "DIRECT", "IDENTITY", False) for view in views if len(views) == 1)
 
     def with_aliases(self, names: Sequence[str]) -> "Relation":
-        """Rename the columns to the names listed after an alias."""
+        """Rename the columns to the names that follow a table alias."""
         if not names:
             return self
         if self.incomplete_views is not None and len(self.columns) < len(names):
@@ -51,7 +51,7 @@ class Relation(NamedTuple):
 
 
 def view_relation(view: str, columns: Sequence[str] | None) -> Relation:
-    """Relation of a view: every column is its own source."""
+    """Create the relation of a view, in which every column is its own source."""
     if columns is None:
         return Relation((), incomplete_views=frozenset({view}))
     return Relation(
@@ -63,17 +63,17 @@ def view_relation(view: str, columns: Sequence[str] | None) -> Relation:
 
 
 def merge_incomplete_views(*groups: frozenset[str] | None) -> frozenset[str] | None:
-    """Union of the views with unknown columns; None if all columns are known."""
+    """Return all views with unknown columns; None if all columns are known."""
     present = [group for group in groups if group is not None]
     return frozenset().union(*present) if present else None
 
 
 def generated_relation(names: Iterable[str], sources: ColumnSources) -> Relation:
-    """Relation of a function: all columns have the same sources."""
+    """Create the relation of a table function, in which all columns have the same sources."""
     return Relation(tuple(RelationColumn(name, apply_transformation(sources, TRANSFORMATION)) for name in names))
 
 
-#: Functions that Spark accepts without parentheses unless a column has their name.
+#: Functions that Spark accepts without parentheses, unless a column has the same name.
 _PLAIN_FUNCTIONS = frozenset(
     {
         "current_catalog", "current_database", "current_date", "current_schema", "current_time", "current_timestamp",
@@ -83,7 +83,7 @@ _PLAIN_FUNCTIONS = frozenset(
 
 
 class NamedRelation(NamedTuple):
-    """A relation with its name in a FROM clause; the parts of a qualified name are separate."""
+    """A relation in a FROM clause, with the parts of its name."""
 
     name: tuple[str, ...]
     relation: Relation
@@ -96,15 +96,18 @@ class NamedRelation(NamedTuple):
 
 @dataclass
 class Scope:
-    """The relations of a FROM clause, the columns of unqualified names and `*`, and the enclosing scope."""
+    """The names that are visible in one SELECT, and the enclosing scope."""
 
     ctes: Mapping[str, Relation]
     outer: "Scope | None" = None
+    #: Relations of the FROM clause.
     relations: list[NamedRelation] = field(default_factory=list)
+    #: Columns that unqualified names and `*` refer to.
     row: list[RelationColumn] = field(default_factory=list)
+    #: Columns of the select list.
     outputs: list[RelationColumn] = field(default_factory=list)
     windows: dict[str, exp.Window] = field(default_factory=dict)
-    #: Names refer to outputs before columns of FROM: in HAVING and ORDER BY.
+    #: Look up names in the select list before the FROM clause, as in HAVING and ORDER BY.
     outputs_first: bool = False
 
     def add(self, name: Sequence[str], relation: Relation) -> None:
@@ -115,11 +118,11 @@ class Scope:
         return next((candidate.relation for candidate in self.relations if candidate.matches(qualifier)), None)
 
     def incomplete_views(self) -> frozenset[str] | None:
-        """Views with unknown columns; None if all columns are known."""
+        """Return the views with unknown columns; None if all columns are known."""
         return merge_incomplete_views(*(member.relation.incomplete_views for member in self.relations))
 
     def resolve(self, parts: Sequence[str]) -> ColumnSources | str:
-        """Sources of a name in this or an enclosing scope; an error message if it cannot be resolved."""
+        """Find the sources of a name in this or an enclosing scope; returns an error message if there are none."""
         scope: Scope | None = self
         while scope is not None:
             for candidate in scope.resolve_candidates(parts):
@@ -130,7 +133,7 @@ class Scope:
         return self._unknown_column(parts)
 
     def resolve_candidates(self, parts: Sequence[str]) -> Iterator[ColumnSources | str]:
-        """Possible meanings of a name in this scope, preferred ones first, as in Spark."""
+        """Yield the possible meanings of a name in this scope, in Spark's order of precedence."""
         yield from self._from_qualifier(parts)
         lookups = (self._from_outputs, self._from_row) if self.outputs_first else (self._from_row, self._from_outputs)
         for lookup in lookups:
@@ -169,7 +172,7 @@ class Scope:
             )
 
     def _unknown_column(self, parts: Sequence[str]) -> str:
-        """Error message for an unknown column: the relations searched, and the nearest name."""
+        """Format the error for an unknown column, with the relations searched and the most similar name."""
         searched = [
             member for member in self.relations if len(parts) > 1 and member.matches(parts[:-1])
         ] or self.relations
@@ -182,7 +185,7 @@ class Scope:
 
 
 def _field_sources(sources: ColumnSources, fields: Sequence[str]) -> ColumnSources:
-    """A field of a structure is a part of its column."""
+    """Return the sources of a column, or of a field in it, which is a transformation of the column."""
     return apply_transformation(sources, TRANSFORMATION) if fields else sources
 
 

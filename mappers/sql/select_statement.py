@@ -34,7 +34,7 @@ class SelectStatement:
         self._incomplete_views: list[frozenset[str] | None] = []
 
     def relation(self) -> Relation:
-        """Analyze it in the order in which Spark resolves names."""
+        """Analyze the SELECT in the order in which Spark resolves names."""
         node, scope = self._node, self._scope
         if clause := node.args.get("from_"):
             self._from.add(clause.this)
@@ -56,9 +56,10 @@ class SelectStatement:
         return find_sources(clause, self._scope, self._queries, transformation) if clause else NO_SOURCES
 
     def _having_sources(self) -> ColumnSources:
-        """Sources of HAVING and QUALIFY.
+        """Find the sources of HAVING and QUALIFY.
 
-        In HAVING, the name of a grouping column refers to the column, any other name first to an output.
+        In HAVING, the name of a grouping column refers to that column. Any other name refers to a column of the
+        select list, if there is one.
         """
         scope, outputs = self._scope, self._scope.outputs
         group = self._node.args.get("group")
@@ -71,7 +72,7 @@ class SelectStatement:
         return sources | self._clause_sources("qualify", FILTER)
 
     def _output_columns(self, item: exp.Expression) -> list[RelationColumn]:
-        """Columns of one item of the select list."""
+        """Return the columns of one item in the select list."""
         if isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star)):
             columns, incomplete_views = expand_star(item, self._scope, self._queries)
             self._incomplete_views.append(incomplete_views)
@@ -96,7 +97,7 @@ class SelectStatement:
         return [column_name(item)]
 
     def _group_by_sources(self) -> ColumnSources:
-        """Sources of GROUP BY: columns, names or positions of the select list, or ALL items without an aggregate."""
+        """Find the sources of GROUP BY; ALL stands for the items of the select list without an aggregate."""
         group = self._node.args.get("group")
         if group is None:
             return NO_SOURCES
@@ -114,7 +115,7 @@ def sort_sources(node: exp.Expression, scope: Scope, queries: SubqueryReader) ->
 def grouping_sources(
     keys: Iterator[exp.Expression], scope: Scope, queries: SubqueryReader, transformation: ColumnTransformation
 ) -> ColumnSources:
-    """Sources of grouping or sort keys: a number refers to a column of the select list, ALL to all of them."""
+    """Find the sources of grouping or sort keys; a number is a position in the select list, ALL the whole list."""
     sources = NO_SOURCES
     for key in keys:
         if isinstance(key, exp.Literal) and not key.is_string:

@@ -1,4 +1,4 @@
-"""Spark SQL functions: transformation type, generated and default column names."""
+"""Spark SQL functions: their transformation types, and the names of the columns that they create."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,17 +7,17 @@ from sqlglot import expressions as exp
 
 from mappers.sql.column_source import AGGREGATION, TRANSFORMATION, ColumnTransformation
 
-#: Functions whose results do not reveal their arguments; the same as in the Spark listener.
+#: Functions whose results do not reveal their arguments; the list is the same as in the Spark listener.
 _MASKING = frozenset({"crc32", "hash", "mask", "xxhash64"})
 _MASKING_TYPES = (exp.SHA, exp.SHA2, exp.MD5, exp.MD5Digest)
-#: Aggregates for which the parser has no type.
+#: Aggregate functions that the parser does not know as such.
 _AGGREGATES = frozenset(
     {
         "count_min_sketch", "every", "histogram_numeric", "hll_sketch_agg", "hll_union_agg", "mean", "product",
         "schema_of_variant_agg", "some", "std", "theta_sketch_agg", "try_avg", "try_sum",
     }
 )  # fmt: skip
-#: Aggregates to the parser, but they only pick a row of a window.
+#: The parser treats these as aggregates, but they only pick a row of a window.
 _ROW_PICKERS = (exp.Lag, exp.Lead, exp.NthValue, exp.FirstValue, exp.LastValue)
 _GENERATED_COLUMNS = {
     "explode": ["col"],
@@ -31,9 +31,9 @@ _GENERATED_COLUMNS = {
 
 
 def function_transformation(function: exp.Expression) -> ColumnTransformation:
-    """Transformation that a function or operator applies to its arguments."""
+    """Return the transformation that a function or operator applies to its arguments."""
     if isinstance(function, exp.Count):
-        # As in the listener: a count does not reveal values.
+        # A count does not reveal values; the listener also reports it as masking.
         return AGGREGATION._replace(masking=True)
     if isinstance(function, _MASKING_TYPES) or _function_name(function) in _MASKING:
         return TRANSFORMATION._replace(masking=True)
@@ -48,7 +48,7 @@ def contains_aggregate(expression: exp.Expression) -> bool:
 
 
 def generated_names(function: exp.Expression) -> list[str] | None:
-    """Columns of a function that generates rows; None if it generates none or the names depend on the data."""
+    """Return the column names of a function that generates rows; None if they are unknown or it generates none."""
     return _GENERATED_COLUMNS.get(_function_name(function))
 
 
@@ -58,7 +58,7 @@ def generates_rows(function: exp.Expression) -> bool:
 
 
 def _function_name(function: exp.Expression) -> str:
-    """Name of a function without `outer`: variants that keep empty rows generate the same columns."""
+    """Return the name of a function without the suffix `outer`, which does not change the generated columns."""
     name = function.name.lower() if isinstance(function, exp.Anonymous) else function.key
     return name.lstrip("_").removesuffix("outer").rstrip("_")
 
@@ -93,7 +93,7 @@ _NOT_CALLS = (exp.Cast, exp.Exists)
 
 
 def column_name(node: exp.Expression) -> str:
-    """Name of a column as in Spark; only a guess for functions with several names."""
+    """Return the name that Spark gives to a column; only a guess for functions with several names."""
     if format_node := _FORMATTERS.get(type(node)):
         return format_node(node)
     if isinstance(node, exp.Cast) and isinstance(node.this, exp.Column | exp.Dot):
@@ -114,7 +114,7 @@ def _branches(node: exp.Case) -> list[str]:
 
 
 def _dot_prefix(node: exp.Dot) -> str:
-    """Prefix of a field; empty for a field of a column, which is named by itself."""
+    """Return the prefix of a field's name; empty for a field of a column, whose name is used alone."""
     root = node
     while isinstance(root.this, exp.Dot):
         root = root.this

@@ -1,4 +1,4 @@
-"""Tables that each statement of an SQL script reads and writes."""
+"""Finds the tables that each statement of an SQL script reads and writes."""
 
 import re
 from collections.abc import Iterator
@@ -10,20 +10,20 @@ from sqlglot.errors import ErrorLevel, SqlglotError
 
 from mappers.sql.parser import without_parser_warnings
 
-#: Statements that move rows; all others (permissions, indexes, comments, sessions) move none.
+#: Statements that read or write rows, unlike statements about permissions, indexes, comments or sessions.
 _ROW_STATEMENTS = (
     exp.Query, exp.Insert, exp.Update, exp.Delete, exp.Merge, exp.MultitableInserts, exp.Copy, exp.LoadData,
     exp.TruncateTable,
 )  # fmt: skip
 _CREATED_KINDS = frozenset({"TABLE", "VIEW"})
 _WRITING_NODES = (exp.Insert, exp.Update, exp.Delete, exp.Merge, exp.Create, exp.Copy, exp.LoadData, exp.Into)
-#: Results of parsing a text that is not a statement, such as a single word.
+#: What the parser returns for a text that is not a statement, such as a single word.
 _NO_STATEMENT = (exp.Alias, exp.Condition, exp.Tuple)
-#: Statements that the parser does not analyze and that move no rows.
+#: Statements without rows that the parser does not analyze.
 _ROWLESS_COMMANDS = frozenset(
     {"ALTER", "GRANT", "REVOKE", "SET", "SHOW", "EXPLAIN", "COMMENT", "ANALYZE", "CREATE", "DROP"}
 )
-#: The rest of a TRUNCATE, after the table, differs between systems.
+#: The table of a TRUNCATE; the syntax after it differs between systems.
 _TRUNCATED_TABLE = re.compile(r"\s*(?:TABLE\s+)?([\w.$#\"]+)", re.IGNORECASE)
 
 
@@ -35,14 +35,14 @@ class StatementTables(NamedTuple):
 
 
 class ScriptTables(NamedTuple):
-    """Statements that move rows, and the numbers (from 1) of statements that cannot be parsed."""
+    """Statements that read or write rows, and the numbers (from 1) of statements that cannot be parsed."""
 
     statements: list[StatementTables]
     unparsed: list[int]
 
 
 def script_tables(text: str) -> ScriptTables:
-    """List the tables of each statement; a statement that cannot be parsed has none and does not affect the rest."""
+    """List the tables of each statement; a statement that cannot be parsed does not affect the others."""
     result = ScriptTables([], [])
     for number, statement in enumerate(_statements(text), 1):
         if statement is None or isinstance(statement, _NO_STATEMENT):
@@ -61,7 +61,7 @@ def script_tables(text: str) -> ScriptTables:
 
 
 def _statements(text: str) -> Iterator[exp.Expression | None]:
-    """Parse statement by statement; None for a statement that cannot be parsed."""
+    """Parse the statements one by one; yields None for a statement that cannot be parsed."""
     dialect = Dialect.get_or_raise(None)
     try:
         tokens = dialect.tokenize(text)
@@ -90,7 +90,6 @@ def _split_statements(tokens: list[Token]) -> Iterator[list[Token]]:
 
 def _statement_tables(statement: exp.Expression) -> StatementTables:
     tables = list(statement.find_all(exp.Table))
-    # Tables that are emptied or filled are changed, not read.
     written_ids = [id(table) for table in _written_tables(statement)]
     ctes = {cte.alias_or_name for cte in statement.find_all(exp.CTE)}
     aliases = {table.alias: _table_name(table) for table in tables if table.alias}
@@ -105,12 +104,13 @@ def _statement_tables(statement: exp.Expression) -> StatementTables:
         else:
             reads[name] = None
     if isinstance(statement, exp.Update):
-        # `UPDATE a … FROM t a` changes t, but lists it among its sources.
+        # `UPDATE a … FROM t a` updates t, but also lists it as a source.
         reads = {name: None for name in reads if name not in writes}
     return StatementTables(tuple(reads), tuple(writes))
 
 
 def _written_tables(statement: exp.Expression) -> Iterator[exp.Expression]:
+    """Yield the nodes of tables that are truncated or written to."""
     if isinstance(statement, exp.TruncateTable):
         yield from statement.find_all(exp.Table)
     for node in statement.find_all(*_WRITING_NODES):
