@@ -41,7 +41,7 @@ class DatasetRow(NamedTuple):
 
 
 class DatasetSchemaRow(NamedTuple):
-    """One version of the columns of a dataset, and when it was last written, declared and read."""
+    """A distinct set of columns of a dataset, and when it was last written, declared and read."""
 
     org_id: Key[str]
     dataset_id: Key[bytes]
@@ -66,7 +66,7 @@ class DatasetSymlinkRow(NamedTuple):
 
 
 class DatasetSuccessionRow(NamedTuple):
-    """A dated RENAME: the target continues the source."""
+    """A RENAME at a time, by which the target dataset succeeds the source dataset."""
 
     org_id: Key[str]
     source_id: Key[bytes]
@@ -99,7 +99,7 @@ class JobRow(NamedTuple):
 
 
 class RunRow(NamedTuple):
-    """A run: its state, its times, the job that claims it, its parent and root."""
+    """A run: its state, its times, the job that claims it, its parent and its root."""
 
     org_id: Key[str]
     run_id: Key[bytes]
@@ -186,10 +186,10 @@ class DatasetVersionRow(NamedTuple):
 
 
 class ColumnLineageRow(NamedTuple):
-    """One way in which a source column reaches a target column in a job, stored with the other rows of the target.
+    """One way in which a job derives a target column from a source column.
 
-    An empty source column means the complete source, an empty target column the complete target. Impact queries
-    find the targets of a source through the edges, and then their rows here.
+    An empty source column means the complete source, an empty target column the complete target. Rows are stored
+    by target: impact queries find the targets of a source through the edges, and then read their rows here.
     """
 
     org_id: Key[str]
@@ -216,7 +216,7 @@ class LineageSetRow(NamedTuple):
 
 
 class RunLineageRow(NamedTuple):
-    """The last assertion of a run about the columns of a target, and whether the run named its sources explicitly."""
+    """The last column lineage that a run asserted for a target, and whether the run has explicit lineage for it."""
 
     org_id: Key[str]
     target_id: Key[bytes]
@@ -257,7 +257,7 @@ class LineageEdgeRow(NamedTuple):
 
 
 class FacetRow(NamedTuple):
-    """The winning content of one facet of a dataset, job or run, or of a run about a dataset."""
+    """The current content of a facet of a dataset, job or run, or of a facet in which a run describes a dataset."""
 
     org_id: Key[str]
     owner_id: Key[bytes]
@@ -297,7 +297,7 @@ class QualityResultRow(NamedTuple):
 
 
 class DatasetRegistrationRow(NamedTuple):
-    """A request to register a dataset, and the decision of the reviewer."""
+    """A request to register a dataset, and the reviewer's decision."""
 
     org_id: Key[str]
     reg_id: Key[bytes]

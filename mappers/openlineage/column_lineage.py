@@ -28,7 +28,7 @@ _LEGACY_TYPES = {
 
 
 class ColumnLineageEntry(NamedTuple):
-    """A source column, its transformation, and the target column (empty: all columns)."""
+    """A source column, its transformation, and the target column (empty for all columns)."""
 
     namespace: str
     name: str
@@ -41,7 +41,7 @@ class ColumnLineageEntry(NamedTuple):
 
 
 class ColumnLineageEntries(NamedTuple):
-    """The entries of a facet, and a key that two facets share only if their entries are equal."""
+    """The entries of a facet, and a key that identifies them: equal keys mean equal entries."""
 
     key: bytes
     entries: tuple[ColumnLineageEntry, ...]
@@ -53,7 +53,7 @@ _entries_by_digest: BoundedCache[bytes, ColumnLineageEntries] = BoundedCache(_CA
 
 
 def read_column_lineage_facet(facet: ParsedFacet, notes: list[str]) -> ColumnLineageEntries | None:
-    """Entries of a columnLineage facet: none if it is deleted, None if it cannot be parsed."""
+    """Read the entries of a columnLineage facet; a deleted facet has no entries, an invalid one yields None."""
     if facet.body is None:
         return NO_ENTRIES
     content = facet_value(facet, ColumnLineageFacet, notes)
@@ -67,10 +67,11 @@ def read_column_lineage_facet(facet: ParsedFacet, notes: list[str]) -> ColumnLin
 
 
 def _facet_entries(facet: ColumnLineageFacet) -> ColumnLineageEntries:
-    """Entries that affect every output column are merged into one."""
+    """Convert a facet to entries; entries that affect every output column are merged into one."""
     fields = facet.fields or {}
     entries = {entry for name, output in fields.items() for entry in _field_entries(name, output)}
-    entries.update(entry for item in facet.dataset or () for entry in _input_entries("", item, item.transformations))
+    for source in facet.dataset or ():
+        entries.update(_input_entries("", source, source.transformations))
     return unique_entries(_merge_dataset_level(entries, set(fields)))
 
 
@@ -82,8 +83,8 @@ def unique_entries(entries: Iterable[ColumnLineageEntry]) -> ColumnLineageEntrie
 
 def _field_entries(target: str, output: OutputField) -> Iterator[ColumnLineageEntry]:
     legacy = _legacy_transformations(output)
-    for item in output.inputFields:
-        yield from _input_entries(target, item, item.transformations or legacy)
+    for source in output.inputFields:
+        yield from _input_entries(target, source, source.transformations or legacy)
 
 
 def _legacy_transformations(output: OutputField) -> list[Transformation]:
@@ -92,10 +93,10 @@ def _legacy_transformations(output: OutputField) -> list[Transformation]:
 
 
 def _input_entries(
-    target: str, item: InputField, transformations: list[Transformation] | None
+    target: str, source: InputField, transformations: list[Transformation] | None
 ) -> Iterator[ColumnLineageEntry]:
     for transformation in transformations or [Transformation("DIRECT" if target else "INDIRECT")]:
-        yield _entry(item.namespace, item.name, item.field, target, transformation)
+        yield _entry(source.namespace, source.name, source.field, target, transformation)
 
 
 def _entry(namespace: str, name: str, field: str, target: str, transformation: Transformation) -> ColumnLineageEntry:
@@ -106,7 +107,7 @@ def _entry(namespace: str, name: str, field: str, target: str, transformation: T
 
 
 def _merge_dataset_level(entries: set[ColumnLineageEntry], targets: set[str]) -> set[ColumnLineageEntry]:
-    """Replace an INDIRECT influence on every output column by one on the dataset: producers write either form."""
+    """Replace INDIRECT entries for every output column with one for the dataset: producers send either form."""
     influenced: dict[ColumnLineageEntry, set[str]] = {}
     for entry in entries:
         if entry.type == "INDIRECT" and entry.target_field:
@@ -120,7 +121,7 @@ def _merge_dataset_level(entries: set[ColumnLineageEntry], targets: set[str]) ->
 
 
 def read_lineage_entry(fields: dict[str, LineageField], inputs: Iterable[LineageSource]) -> ColumnLineageEntries:
-    """Column lineage of an explicit lineage entry."""
+    """Read the column lineage of an explicit lineage entry."""
     return unique_entries(
         _entry(source.namespace, source.name, source.field or "", target, transformation)
         for target, field in [("", None), *fields.items()]
@@ -131,10 +132,18 @@ def read_lineage_entry(fields: dict[str, LineageField], inputs: Iterable[Lineage
     )
 
 
-class _IdentifiedEntries(NamedTuple):
-    """Entries with their ids for one job and target, the same in every run."""
+class _IdentifiedEntry(NamedTuple):
+    """An entry with its id, and the id of its source dataset."""
 
-    rows: tuple[tuple[bytes, bytes, ColumnLineageEntry], ...]
+    lineage_id: bytes
+    source_id: bytes
+    entry: ColumnLineageEntry
+
+
+class _IdentifiedEntries(NamedTuple):
+    """Entries with their ids for one job and target, which are the same in every run."""
+
+    entries: tuple[_IdentifiedEntry, ...]
     set_id: bytes
     members: bytes
 
@@ -146,38 +155,37 @@ def _identify(org: str, entries: ColumnLineageEntries, job: bytes, target: bytes
     key = (org, entries.key, job, target)
     identified = _identified_entries.get(key)
     if identified is None:
-        rows = tuple(_identify_entry(org, entry, job, target) for entry in entries.entries
-                     if entry.source_field not in METADATA_COLUMNS)  # fmt: skip
-        members = b"".join(sorted({row[0] for row in rows}))
-        identified = _IdentifiedEntries(rows, digest(job + target + members), members)
-        _identified_entries.put(key, identified, 1 + len(rows))
+        data_entries = (entry for entry in entries.entries if entry.source_field not in METADATA_COLUMNS)
+        identified_entries = tuple(_identify_entry(org, entry, job, target) for entry in data_entries)
+        members = b"".join(sorted({entry.lineage_id for entry in identified_entries}))
+        identified = _IdentifiedEntries(identified_entries, digest(job + target + members), members)
+        _identified_entries.put(key, identified, 1 + len(identified_entries))
     return identified
 
 
-def _identify_entry(
-    org: str, entry: ColumnLineageEntry, job: bytes, target: bytes
-) -> tuple[bytes, bytes, ColumnLineageEntry]:
-    source = canonical_dataset_name(org, entry.namespace, entry.name).id
+def _identify_entry(org: str, entry: ColumnLineageEntry, job: bytes, target: bytes) -> _IdentifiedEntry:
+    source_id = canonical_dataset_name(org, entry.namespace, entry.name).id
     content = "\0".join((entry.source_field, entry.target_field, entry.type, entry.subtype, str(entry.masking)))
-    return composite_id(b"column", job, source, target, content.encode()), source, entry
+    lineage_id = composite_id(b"column", job, source_id, target, content.encode())
+    return _IdentifiedEntry(lineage_id, source_id, entry)
 
 
 def map_column_lineage(
     builder: RowBuilder, entries: ColumnLineageEntries, job: bytes, run: bytes, target: bytes
 ) -> bytes:
-    """Add the rows of a facet about a target; returns the id of their set."""
+    """Add the rows of a facet about a target; returns the id of the set that they form."""
     identified = _identify(builder.org, entries, job, target)
     builder.rows.extend(
         ColumnLineageRow(
-            builder.org, target, source, lineage_id, job, entry.source_field, entry.target_field, entry.type,
+            builder.org, target, source_id, lineage_id, job, entry.source_field, entry.target_field, entry.type,
             entry.subtype, entry.masking, builder.micros, run, entry.description,
         )
-        for lineage_id, source, entry in identified.rows
+        for lineage_id, source_id, entry in identified.entries
     )  # fmt: skip
     builder.rows.append(LineageSetRow(builder.org, identified.set_id, identified.members))
     return identified.set_id
 
 
 def source_datasets(entries: ColumnLineageEntries) -> list[tuple[str, str]]:
-    """Namespace and name of each source dataset, once."""
+    """List namespace and name of each source dataset once."""
     return sorted({(entry.namespace, entry.name) for entry in entries.entries})

@@ -1,4 +1,4 @@
-"""Maps a dataset of an event: input, output, declared, or from a DatasetEvent."""
+"""Maps the datasets of an event: inputs, outputs, declared datasets, and the dataset of a DatasetEvent."""
 
 from msgspec import Struct
 
@@ -30,7 +30,7 @@ from mappers.openlineage.versions import (
     version_id,
 )
 
-#: Facets whose content has columns in the store, by role; stored raw only if they cannot be parsed.
+#: Facets whose content is stored in columns, by role; they are stored raw only if they cannot be parsed.
 _FACETS_IN_COLUMNS = {
     DatasetRole.INPUT: ("schema", "symlinks", "version"),
     DatasetRole.OUTPUT: ("schema", "symlinks", "version", "lifecycleStateChange", "columnLineage"),
@@ -76,7 +76,7 @@ def map_dataset(builder: RowBuilder, dataset: ParsedDataset, context: DatasetCon
 
 
 def _parsed_facets(facets: dict[str, ParsedFacet], names: tuple[str, ...]) -> frozenset[str]:
-    """Names of the facets that could be parsed and need not be stored raw."""
+    """Return the names of the facets that could be parsed and need not be stored raw."""
     return frozenset(name for name in names if name in facets and isinstance(facets[name].value, Struct))
 
 
@@ -160,7 +160,7 @@ def _map_output(
 
 
 def _map_explicit_lineage(builder: RowBuilder, dataset: ParsedDataset, target: CanonicalName) -> bool:
-    """Map the explicit lineage of a dataset, which supersedes its column lineage; False without such lineage."""
+    """Map the explicit lineage of a dataset, which supersedes its column lineage; False if there is none."""
     explicit = facet_value(dataset.facets.get("lineage"), f.LineageFacet, builder.notes)
     if explicit is None:
         return False

@@ -1,4 +1,4 @@
-"""Parses OpenLineage events, tolerating what real producers send."""
+"""Parses OpenLineage events, including irregular ones that real producers send."""
 
 import re
 import uuid
@@ -25,12 +25,12 @@ class EventLimits(NamedTuple):
     facets: int = 2_000
 
 
-#: For events that were accepted before, whatever the limits are now.
+#: For events that were accepted earlier, perhaps with other limits.
 NO_LIMITS = EventLimits(datasets=1 << 62, facets=1 << 62)
 
 
 class Event(NamedTuple):
-    """An event of any kind: a JobEvent has no run, a DatasetEvent has no job."""
+    """A RunEvent, JobEvent (without a run) or DatasetEvent (without a job)."""
 
     micros: int
     event_type: str
@@ -75,7 +75,7 @@ _any_decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
 
 
 def parse_event(body: bytes, limits: EventLimits = EventLimits()) -> Event:  # noqa: B008 - an immutable tuple
-    """Parse an event; raises InvalidInput with the offending field, or InputTooLarge."""
+    """Parse an event; raises InvalidInput with the offending field, or InputTooLarge if it exceeds the limits."""
     notes: list[str] = []
     body = _replace_nul(body.removeprefix(b"\xef\xbb\xbf").strip(_JSON_SPACE), notes)
     if not body.startswith(b"{"):
@@ -91,7 +91,7 @@ def parse_event(body: bytes, limits: EventLimits = EventLimits()) -> Event:  # n
         notes.append(f"eventTime {note}")
     _check_kind(envelope, notes)
     _check_limits(envelope, limits)
-    job = _job(envelope)
+    job = _job_name(envelope)
     return Event(
         micros=micros,
         event_type=_event_type(envelope, notes),
@@ -101,16 +101,16 @@ def parse_event(body: bytes, limits: EventLimits = EventLimits()) -> Event:  # n
         run_facets=parse_facets(envelope.run.facets, "run.facets", notes) if envelope.run else {},
         job=job,
         job_facets=parse_facets(envelope.job.facets, "job.facets", notes) if envelope.job else {},
-        inputs=_datasets(envelope.inputs, "inputs", notes, limits) if job else [],
-        outputs=_datasets(envelope.outputs, "outputs", notes, limits) if job else [],
-        dataset=_dataset(bytes(envelope.dataset), "dataset", notes, limits) if not job else None,
+        inputs=_parse_datasets(envelope.inputs, "inputs", notes, limits) if job else [],
+        outputs=_parse_datasets(envelope.outputs, "outputs", notes, limits) if job else [],
+        dataset=_parse_dataset(bytes(envelope.dataset), "dataset", notes, limits) if not job else None,
         event_hash=_event_hash(document, micros),
         notes=tuple(notes),
     )
 
 
 def normalize_run_uuid(run_id: str, job: tuple[str, str], notes: list[str]) -> str:
-    """UUID of a run, in lower case; if the run id is not a UUID, one is derived from the job and the run id."""
+    """Convert a run id to a UUID in lower case, which is derived from job and run id if the run id is not a UUID."""
     if _UUID.fullmatch(run_id):
         return run_id.lower()
     notes.append(f"run id {run_id[:128]!r} is not a UUID: replaced by one derived from it")
@@ -153,7 +153,7 @@ def _check_limits(envelope: _Envelope, limits: EventLimits) -> None:
             raise InputTooLarge(f"{len(entity.facets)} facets on one entity; the limit is {limits.facets}")
 
 
-def _job(envelope: _Envelope) -> tuple[str, str] | None:
+def _job_name(envelope: _Envelope) -> tuple[str, str] | None:
     if envelope.job is None:
         return None
     for key in ("namespace", "name"):
@@ -174,11 +174,15 @@ def _event_type(envelope: _Envelope, notes: list[str]) -> str:
     return event_type
 
 
-def _datasets(raw: list[msgspec.Raw] | None, path: str, notes: list[str], limits: EventLimits) -> list[ParsedDataset]:
-    return [_dataset(bytes(item), f"{path}[{i}]", notes, limits) for i, item in enumerate(raw or ())]
+def _parse_datasets(
+    raw_datasets: list[msgspec.Raw] | None, path: str, notes: list[str], limits: EventLimits
+) -> list[ParsedDataset]:
+    return [
+        _parse_dataset(bytes(raw), f"{path}[{index}]", notes, limits) for index, raw in enumerate(raw_datasets or ())
+    ]
 
 
-def _dataset(raw: bytes, path: str, notes: list[str], limits: EventLimits) -> ParsedDataset:
+def _parse_dataset(raw: bytes, path: str, notes: list[str], limits: EventLimits) -> ParsedDataset:
     try:
         dataset = parse_dataset(raw)
     except InvalidInput as error:
@@ -190,7 +194,7 @@ def _dataset(raw: bytes, path: str, notes: list[str], limits: EventLimits) -> Pa
 
 
 def _event_hash(document: dict[str, Any], micros: int) -> bytes:
-    """Hash the event by content: nulls dropped, times in UTC microseconds, keys sorted."""
+    """Hash the content of an event, with nulls dropped, times in UTC microseconds, and keys sorted."""
     document["eventTime"] = micros
     run = document.get("run")
     nominal = ((run or {}).get("facets") or {}).get("nominalTime")

@@ -17,7 +17,7 @@ _FACETS = {
 
 
 def standard_facet(name: str, content: JsonObject) -> JsonObject:
-    """Build a facet that the specification defines."""
+    """Build a facet that the OpenLineage specification defines."""
     definition = _FACETS[name]
     kind = definition.partition("/")[2]
     url = f"https://openlineage.io/spec/facets/{definition}.json#/$defs/{kind}"
@@ -25,13 +25,13 @@ def standard_facet(name: str, content: JsonObject) -> JsonObject:
 
 
 def custom_facet(kind: str, value: Any) -> JsonObject:
-    """Build any other facet; a value that is not an object becomes its member `value`."""
+    """Build a facet that the specification does not define; a value that is not an object becomes its `value`."""
     content = value if isinstance(value, dict) else {"value": value}
     return {"_producer": PRODUCER, "_schemaURL": _SPEC + kind, **content}
 
 
 def custom_facets(kind: str, values: JsonObject) -> JsonObject:
-    """Build facets of one kind, without null values."""
+    """Build custom facets of one kind; null values are skipped."""
     return {name: custom_facet(kind, value) for name, value in values.items() if value is not None}
 
 

@@ -17,7 +17,7 @@ from mappers.openlineage.runs import map_boxes, map_dependencies, map_run
 
 
 class MappedEvent(NamedTuple):
-    """The rows of an event, and notes about the assumptions made."""
+    """The rows of an event, and notes on the assumptions made."""
 
     rows: list[Row]
     notes: list[str]
@@ -62,11 +62,13 @@ def _map_job_event(builder: RowBuilder, event: Event, job: CanonicalName) -> Non
     builder.rows.append(row)
     _map_job_facets(builder, event, job, Rank.JOB_EVENT, row.declared_lineage)
     context = DatasetContext(DatasetRole.DECLARED, NO_ID, "", job.id)
-    for edge_role, datasets in (("CONSUMES", event.inputs), ("PRODUCES", event.outputs)):
-        for dataset in datasets:
-            endpoint = ("dataset", map_dataset(builder, dataset, context).id)
-            source, target = (endpoint, ("job", job.id)) if edge_role == "CONSUMES" else (("job", job.id), endpoint)
-            builder.add_edge(edge_role, source, target, job.id, "declared", declared_io=builder.event_order)
+    job_node = ("job", job.id)
+    for dataset in event.inputs:
+        dataset_node = ("dataset", map_dataset(builder, dataset, context).id)
+        builder.add_edge("CONSUMES", dataset_node, job_node, job.id, "declared", declared_io=builder.event_order)
+    for dataset in event.outputs:
+        dataset_node = ("dataset", map_dataset(builder, dataset, context).id)
+        builder.add_edge("PRODUCES", job_node, dataset_node, job.id, "declared", declared_io=builder.event_order)
     if lineage:
         map_job_lineage(builder, lineage, LineageAsserter(NO_ID, job, row.declared_lineage))
 
@@ -82,14 +84,14 @@ def _map_job_facets(
 def _job_row(builder: RowBuilder, event: Event, job: CanonicalName, rank: int) -> JobRow:
     row = builder.job_row(job)
     facets = event.job_facets
-    if (type_register := builder.register_value(facets.get("jobType"), f.JobTypeFacet, rank)) is not None:
-        order, type_ = type_register
-        pattern = type_.emissionPattern if type_ else None
+    if (type_assertion := builder.register_value(facets.get("jobType"), f.JobTypeFacet, rank)) is not None:
+        order, type_facet = type_assertion
+        pattern = type_facet.emissionPattern if type_facet else None
         row = row._replace(
             type_order=order,
-            job_type=type_.jobType if type_ else None,
-            processing_type=type_.processingType if type_ else None,
-            integration=type_.integration if type_ else None,
+            job_type=type_facet.jobType if type_facet else None,
+            processing_type=type_facet.processingType if type_facet else None,
+            integration=type_facet.integration if type_facet else None,
             emits_snapshots=bool(pattern and pattern.eventContentMode == "COMPLETE_SNAPSHOT"),
         )
     return row._replace(**builder.description_columns(facets, rank))

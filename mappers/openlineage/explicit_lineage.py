@@ -12,14 +12,14 @@ from mappers.openlineage.row_builder import RowBuilder
 
 
 class DeclaringFacet(IntEnum):
-    """The facet that declares a lineage: `lineage` supersedes column lineage."""
+    """The facet that declares lineage; `lineage` supersedes `columnLineage`."""
 
     COLUMNS = 1
     LINEAGE = 2
 
 
 class LineageAsserter(NamedTuple):
-    """The asserter of an entry: a run of a job, a job (declared), or a dataset (declared)."""
+    """The source of a lineage assertion: a run of a job, or the declaration of a job or dataset."""
 
     run: bytes
     job: CanonicalName | None
@@ -31,7 +31,7 @@ class LineageAsserter(NamedTuple):
 
     @property
     def evidence(self) -> str:
-        """Evidence of the edges: reported by a run, or declared by a definition."""
+        """Evidence of the edges: `explicit` if a run reported them, `declared` if a definition declared them."""
         return "declared" if self.declared else "explicit"
 
 
@@ -61,11 +61,11 @@ def _map_dataset_target(
 ) -> None:
     entries = read_lineage_entry(fields, inputs)
     sources = [*inputs, *(source for field in fields.values() for source in field.inputs)]
-    for namespace, name in sorted(
-        set(source_datasets(entries)) | {pair for source in sources if (pair := _dataset_name(source))}
-    ):
-        source_name = builder.reference_dataset(namespace, name)
-        _add_edge(builder, "DERIVES", ("dataset", source_name.id), ("dataset", target.id), asserter)
+    dataset_names = set(source_datasets(entries))
+    dataset_names |= {dataset_name for source in sources if (dataset_name := _dataset_name(source))}
+    for namespace, name in sorted(dataset_names):
+        source_dataset = builder.reference_dataset(namespace, name)
+        _add_edge(builder, "DERIVES", ("dataset", source_dataset.id), ("dataset", target.id), asserter)
     for source in sources:
         if (job := _source_job(builder, source, asserter)) is not None:
             _add_edge(builder, "PRODUCES", ("job", job), ("dataset", target.id), asserter)
@@ -84,10 +84,9 @@ def _map_job_target(builder: RowBuilder, entry: LineageEntry, asserter: LineageA
         builder.reference_job(entry.namespace, entry.name).id if entry.namespace and entry.name else asserter.job_id
     )
     for source in entry.inputs or ():
-        if (pair := _dataset_name(source)) is not None:
-            _add_edge(
-                builder, "CONSUMES", ("dataset", builder.reference_dataset(*pair).id), ("job", target), asserter
-            )
+        if (dataset_name := _dataset_name(source)) is not None:
+            source_dataset = builder.reference_dataset(*dataset_name)
+            _add_edge(builder, "CONSUMES", ("dataset", source_dataset.id), ("job", target), asserter)
         elif (job := _source_job(builder, source, asserter)) is not None:
             _add_edge(builder, "DERIVES", ("job", job), ("job", target), asserter)
 

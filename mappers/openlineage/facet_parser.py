@@ -1,7 +1,7 @@
 """Parses facets and datasets of events, cached by content.
 
-The Spark listener repeats the same datasets in every event of a run and in every run of a job, so results
-are cached by the bytes they were parsed from.
+The Spark listener repeats the same datasets in every event of a run and in every run of a job, so results are
+cached by the parsed bytes.
 """
 
 from functools import lru_cache
@@ -17,7 +17,7 @@ from mappers.openlineage.facets import FACET_TYPES
 
 F = TypeVar("F")
 
-#: Larger facets and datasets are not cached: the cache must stay small whatever is sent.
+#: Larger facets and datasets are not cached, which limits the size of the cache.
 _CACHED_BYTES = 32_768
 _SPEC_FIELDS = ("_producer", "_schemaURL")
 
@@ -26,10 +26,9 @@ _decoders = {name: msgspec.json.Decoder(facet_type) for name, facet_type in FACE
 
 
 class ParsedFacet(NamedTuple):
-    """A facet: canonical body (None if deleted), hash of the body, bytes as sent, and typed value.
+    """A facet: its canonical body (None if deleted), the hash of the body, its bytes as sent, and its typed value.
 
-    The value is None for a deleted or unknown facet, and an InvalidInput for one that does not match its
-    specification.
+    The value is None if the facet is deleted or unknown, and an InvalidInput if it does not match its specification.
     """
 
     name: str
@@ -40,7 +39,7 @@ class ParsedFacet(NamedTuple):
 
 
 class ParsedDataset(NamedTuple):
-    """A dataset of an event with its facets of all three kinds."""
+    """A dataset of an event with its dataset, input and output facets."""
 
     namespace: str
     name: str
@@ -91,7 +90,7 @@ def _typed_value(name: str, raw: bytes) -> Struct | InvalidInput | None:
 
 
 def parse_facets(raw: dict[str, msgspec.Raw] | None, path: str, notes: list[str]) -> dict[str, ParsedFacet]:
-    """Parse the facets of an entity; a value that is not an object is noted and skipped."""
+    """Parse the facets of an entity; adds a note for a value that is not an object, and skips it."""
     facets = {}
     for name, value in (raw or {}).items():
         facet = parse_facet(name, bytes(value))
@@ -125,12 +124,12 @@ def _parse_dataset(raw: bytes) -> ParsedDataset:
 
 
 def is_deleted(facet: ParsedFacet | None) -> bool:
-    """True for a facet that was sent with `_deleted`, which withdraws its earlier content."""
+    """True if a facet was sent with `_deleted`, which withdraws its earlier content."""
     return facet is not None and facet.body is None
 
 
 def facet_value(facet: ParsedFacet | None, facet_type: type[F], notes: list[str]) -> F | None:
-    """Typed value of a facet; one that does not match its specification is noted and treated as unknown."""
+    """Return the typed value of a facet; adds a note and returns None if it does not match its specification."""
     if facet is None or facet.value is None:
         return None
     if isinstance(facet.value, facet_type):

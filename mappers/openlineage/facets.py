@@ -21,7 +21,7 @@ class JobRef(Struct):
 
 
 class RootRef(Struct):
-    """The topmost run of a hierarchy."""
+    """The root run of a hierarchy, and its job."""
 
     run: RunRef
     job: JobRef
@@ -53,7 +53,7 @@ class JobDependency(Struct):
 
 
 class JobDependenciesFacet(Struct):
-    """The jobs before and after a job."""
+    """The upstream and downstream jobs of a job."""
 
     upstream: list[JobDependency] | None = None
     downstream: list[JobDependency] | None = None
@@ -61,7 +61,7 @@ class JobDependenciesFacet(Struct):
 
 
 class EmissionPattern(Struct):
-    """How the events of a job relate: increments, or complete snapshots."""
+    """Whether the events of a job are increments or complete snapshots."""
 
     eventContentMode: str | None = None  # noqa: N815
 
@@ -133,7 +133,7 @@ class PreviousIdentifier(Struct):
 
 
 class LifecycleStateChangeFacet(Struct):
-    """A change to the dataset itself: created, dropped, renamed, ..."""
+    """A change of the dataset as a whole, such as its creation, removal or renaming."""
 
     lifecycleStateChange: str  # noqa: N815
     previousIdentifier: PreviousIdentifier | None = None  # noqa: N815
@@ -171,7 +171,7 @@ class InputField(Struct):
 
 
 class OutputField(Struct):
-    """The sources of a target column, in the fields of facet versions 1-0 to 1-2."""
+    """The sources of a target column, with the fields of facet versions 1-0 to 1-2."""
 
     inputFields: list[InputField]  # noqa: N815
     transformationType: str | None = None  # noqa: N815
@@ -179,7 +179,7 @@ class OutputField(Struct):
 
 
 class ColumnLineageFacet(Struct):
-    """The sources of each column, and those that affect all columns."""
+    """The sources of each column, and the sources that affect all columns."""
 
     fields: dict[str, OutputField] | None = None
     dataset: list[InputField] | None = None
@@ -202,7 +202,7 @@ class LineageField(Struct):
 
 
 class LineageEntry(Struct):
-    """A target and its sources; a JOB target without a name is the job of the event."""
+    """A target and its sources; a JOB target without a name refers to the job of the event."""
 
     type: str = "DATASET"
     namespace: str | None = None
@@ -212,7 +212,7 @@ class LineageEntry(Struct):
 
 
 class LineageFacet(Struct):
-    """Explicit lineage: `entries` of a job (`lineage` in the first draft of the proposal), `inputs` of a dataset."""
+    """Explicit lineage: a job has `entries` (`lineage` in the first draft of the proposal), a dataset `inputs`."""
 
     entries: list[LineageEntry] | None = None
     lineage: list[LineageEntry] | None = None
@@ -221,7 +221,7 @@ class LineageFacet(Struct):
 
 
 class StatisticsFacet(Struct):
-    """Amounts read or written."""
+    """The amount of data read or written."""
 
     rowCount: int | None = None  # noqa: N815
     size: int | None = None
@@ -235,7 +235,7 @@ class DatasetPathFacet(Struct):
 
 
 class IdempotencyKeyFacet(Struct):
-    """A key that all attempts at one version share, however often an attempt is repeated."""
+    """A key that all attempts to write one version share."""
 
     key: str
 
@@ -247,7 +247,7 @@ class BoxesFacet(Struct):
 
 
 class RegistrationFacet(Struct):
-    """A request to register a dataset, or its review; the submitter and the time of submission identify it."""
+    """A request to register a dataset, or its review; submitter and submission time identify the request."""
 
     submittedBy: str  # noqa: N815
     submittedAt: str  # noqa: N815
@@ -257,7 +257,7 @@ class RegistrationFacet(Struct):
 
 
 class AssertionOutcome(Struct):
-    """The outcome of a check of a dataset."""
+    """The outcome of a check on a dataset."""
 
     assertion: str
     success: bool
@@ -269,13 +269,13 @@ class AssertionOutcome(Struct):
 
 
 class AssertionsFacet(Struct):
-    """The outcomes of the checks of a dataset."""
+    """The outcomes of the checks on a dataset."""
 
     assertions: list[AssertionOutcome]
 
 
 class ExpectedCheck(Struct):
-    """A check that a dataset is expected to have; its other members are in `expected`."""
+    """A check that a dataset is expected to have; `expected` contains the parameters of the check."""
 
     name: str
     check: str
@@ -290,7 +290,7 @@ class ExpectationsFacet(Struct):
 
 
 class RunTestOutcome(Struct):
-    """The outcome of a test of a run."""
+    """The outcome of a test in a run."""
 
     name: str
     status: str
@@ -303,12 +303,12 @@ class RunTestOutcome(Struct):
 
 
 class RunTestsFacet(Struct):
-    """The outcomes of the tests of a run."""
+    """The outcomes of the tests in a run."""
 
     tests: list[RunTestOutcome] = field(default_factory=list)
 
 
-#: Facet types by key; facets with other keys are stored raw.
+#: Types of the facets that are mapped, by key; other facets are stored raw.
 FACET_TYPES: dict[str, type[Struct]] = {
     "parent": ParentFacet,
     "parentRun": ParentFacet,

@@ -1,4 +1,4 @@
-"""Canonical dataset and job names, with fixes for the Spark listener."""
+"""Canonical dataset and job names, with corrections of names from the Spark listener."""
 
 import re
 from typing import NamedTuple
@@ -7,9 +7,9 @@ from mappers.cache import bounded_lru_cache
 from mappers.canonical import identity
 from mappers.naming import canonical_namespace
 
-_DOUBLED = re.compile(r"(^|/)([^/]+\.db)/\2/")
+_DUPLICATED_DATABASE = re.compile(r"(^|/)([^/]+\.db)/\2/")
 
-#: Columns that table formats add to every scan; they are not part of the data.
+#: Columns that table formats add to every scan, and that are not part of the data.
 METADATA_COLUMNS = frozenset(
     {"_file", "_pos", "_spec_id", "_partition", "_deleted", "_row_id", "_last_updated_sequence_number"}
 )
@@ -17,12 +17,12 @@ METADATA_COLUMNS = frozenset(
 
 def repair_path(name: str) -> str:
     """Remove the duplicated database directory from the path of a dropped table."""
-    return _DOUBLED.sub(r"\1\2/", name) if ".db/" in name else name
+    return _DUPLICATED_DATABASE.sub(r"\1\2/", name) if ".db/" in name else name
 
 
 @bounded_lru_cache(4096)
 def repair_symlink(namespace: str, name: str) -> str:
-    """Remove the database directory from the warehouse of the identifier of a dropped or renamed table."""
+    """Remove the database directory from the namespace in a symlink of a dropped or renamed table."""
     database = name.partition(".")[0]
     return namespace.removesuffix(f"/{database}.db") if "." in name else namespace
 
@@ -38,7 +38,7 @@ class CanonicalName(NamedTuple):
 
 @bounded_lru_cache(1 << 15)
 def canonical_dataset_name(org: str, namespace: str, name: str) -> CanonicalName:
-    """Ids of a dataset, with its path repaired and its namespace normalized."""
+    """Repair the path and normalize the namespace of a dataset, and compute its ids."""
     namespace, name = canonical_namespace(namespace), repair_path(name)
     return CanonicalName(
         identity.dataset_id(org, namespace, name), identity.namespace_id(org, namespace), namespace, name

@@ -1,4 +1,4 @@
-"""Partition keys of a dataset version, from the `subset` output facet."""
+"""Reads the partition keys of a dataset version from the `subset` output facet."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -10,9 +10,9 @@ _ESCAPES = str.maketrans({"%": "%25", "/": "%2F", "=": "%3D"})
 
 
 def partition_keys(subset_json: str | None) -> tuple[str, ...] | None:
-    """Keys of the partitions in a version; None if it is a version of the complete dataset.
+    """Return the keys of the partitions in a version; None if the version contains the complete dataset.
 
-    A condition without partitions, such as a comparison, has no keys: it selects a part that cannot be named.
+    A condition that lists no partitions, such as a comparison, yields no keys, because they cannot be determined.
     """
     if subset_json is None:
         return None
@@ -52,16 +52,16 @@ def _partition_key(partition: dict[str, Any]) -> str:
 
 
 def _location_key(location: str) -> str:
-    """Use the path from its first `name=value` on: the listener reports partitions by their folders."""
+    """Return the part of a partition folder's path that begins with the first `name=value`."""
     parts = [part for part in location.split("/") if part]
-    first = next((i for i, part in enumerate(parts) if "=" in part), None)
-    return _escape(location) if first is None else _join_parts(parts[first:])
+    first_partition = next((index for index, part in enumerate(parts) if "=" in part), None)
+    return _escape(location) if first_partition is None else _join_parts(parts[first_partition:])
 
 
 def _join_parts(parts: Iterable[str]) -> str:
-    """Join the parts of a key: `name=value` parts have no order, folders do."""
-    part_list = list(parts)
-    return "/".join(sorted(part_list) if all("=" in part for part in part_list) else part_list)
+    """Join the parts of a key; `name=value` parts are sorted, because their order has no meaning."""
+    key_parts = list(parts)
+    return "/".join(sorted(key_parts) if all("=" in part for part in key_parts) else key_parts)
 
 
 def _text(value: Any) -> str:

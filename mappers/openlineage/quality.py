@@ -22,9 +22,9 @@ _TEST_STATUS = {"pass": "PASS", "fail": "FAIL", "skip": "SKIP"}
 
 
 def quality_score(counts: Mapping[str, int]) -> float | None:
-    """Quality score of the newest results by status, 0 to 100; None if no check passed, warned or failed.
+    """Compute a score from 0 to 100 from the number of newest results per status; None if there are no results.
 
-    It is the share of passed checks; a warning counts half, and skipped checks do not count.
+    The score is the share of passed checks; a warning counts as half, and skipped checks are ignored.
     """
     passed, warned, failed = (counts.get(status, 0) for status in ("PASS", "WARN", "FAIL"))
     total = passed + warned + failed
@@ -54,18 +54,22 @@ def map_assertions(
 
 
 def map_expectations(builder: RowBuilder, facet: ExpectationsFacet, dataset: bytes) -> None:
-    """Add the checks that a steward requires; results of runs refer to the same check ids."""
+    """Add the checks that a steward requires; they have the same ids as the checks that runs report."""
     for item in facet.checks:
         expected = canonical_json(item.expected).decode() if item.expected else None
-        definition = (
-            builder.register_order(Rank.STEWARD, digest(f"{item.check}\0{expected}".encode())),
-            item.check,
-            expected,
-        )
-        check_id = assertion_id(dataset, item.check, item.name, item.column)
-        column = item.column or ""
         builder.rows.append(
-            QualityCheckRow(builder.org, check_id, dataset, None, item.name, column, builder.micros, *definition)
+            QualityCheckRow(
+                builder.org,
+                assertion_id(dataset, item.check, item.name, item.column),
+                dataset,
+                None,
+                item.name,
+                item.column or "",
+                builder.micros,
+                builder.register_order(Rank.STEWARD, digest(f"{item.check}\0{expected}".encode())),
+                item.check,
+                expected,
+            )
         )
 
 
@@ -94,7 +98,7 @@ def map_run_tests(builder: RowBuilder, facet: RunTestsFacet, job: bytes, run: by
 
 
 def assertion_id(dataset: bytes, assertion: str, name: str | None, column: str | None) -> bytes:
-    """Id of a check, from everything that distinguishes it from other checks of the dataset."""
+    """Compute the id of a check from everything that distinguishes it from other checks of the dataset."""
     return name_based_id("check", dataset.hex(), assertion, name or "", column or "")
 
 
@@ -109,6 +113,7 @@ def _as_text(value: Any) -> str | None:
 
 
 def _definition(builder: RowBuilder, expression: str | None, expected: Any) -> tuple[bytes, str | None, str | None]:
+    """Return order, expression and expected result of a check."""
     text = _as_text(expected)
     content = digest(f"{expression}\0{text}".encode())
     return builder.register_order(0, content), expression, text

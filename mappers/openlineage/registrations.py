@@ -20,7 +20,7 @@ _REVIEWED = frozenset({"APPROVED", "REJECTED"})
 def map_registration(builder: RowBuilder, dataset: ParsedDataset, name: CanonicalName) -> None:
     """Map a request or its review.
 
-    A review outranks the request whatever their times: sending the request again does not reopen it.
+    A review outranks the request even if it is older, so sending the request again does not reopen it.
     """
     facet = dataset.facets.get(_FACET)
     registration = facet_value(facet, f.RegistrationFacet, builder.notes)
@@ -53,7 +53,7 @@ def map_registration(builder: RowBuilder, dataset: ParsedDataset, name: Canonica
 
 
 def _request_json(facet: ParsedFacet) -> str:
-    """The request without the members that have columns in the store."""
+    """Return the request without the members that are stored in columns."""
     body = msgspec.json.decode(facet.body or "{}")
     column_fields = f.RegistrationFacet.__struct_fields__
     return canonical_json({key: value for key, value in body.items() if key not in column_fields}).decode()

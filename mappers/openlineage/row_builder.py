@@ -15,14 +15,14 @@ from mappers.openlineage.names import CanonicalName, canonical_dataset_name, can
 
 
 def team_and_email(owners: list[FacetOwner] | None) -> tuple[str | None, str | None]:
-    """Pick the first team and the first email address, whatever type the producer gives them."""
+    """Pick the first owner that is a team, and the first one whose name is an email address."""
     team = next((owner.name for owner in owners or () if "team" in (owner.type or owner.name).lower()), None)
     email = next((owner.name for owner in owners or () if "@" in owner.name), None)
     return team, email
 
 
 class DatasetRole(Enum):
-    """How an event names a dataset."""
+    """The role of a dataset in an event."""
 
     INPUT = "input"
     OUTPUT = "output"
@@ -51,22 +51,22 @@ class DatasetContext(NamedTuple):
     job: bytes
 
 
-#: Facets that repeat other content at many times its size.
+#: Facets that only repeat other content, at many times its size.
 DEFAULT_IGNORED_FACETS = frozenset({"spark.logicalPlan", "spark_unknown", "debug", "environment-properties"})
 
-#: Facets with assertions of people, which outrank everything that machines observe.
+#: Prefix of facets with assertions of people, which outrank everything that programs report.
 STEWARD_PREFIX = "lineageBridge_"
 
 
 class MappingOptions(NamedTuple):
-    """Settings of the mapping."""
+    """Options for mapping events."""
 
     org: str = "default"
     ignored_facets: frozenset[str] = DEFAULT_IGNORED_FACETS
 
 
 class RowBuilder:
-    """Rows and notes of one event, and the values that all rows share."""
+    """Builds the rows and notes of one event, and holds the values that all rows share."""
 
     def __init__(self, event: Event, options: MappingOptions) -> None:
         self.org = options.org
@@ -79,43 +79,43 @@ class RowBuilder:
         self.notes = list(event.notes)
 
     def register_order(self, rank: int, content: bytes) -> bytes:
-        """Order of an assertion of this event among all assertions for the same register."""
+        """Return the order of this event's assertion among all assertions for the same register."""
         return register_order(rank, self.micros, content)
 
     def register_value(
         self, facet: ParsedFacet | None, facet_type: type[F], rank: int
     ) -> tuple[bytes, F | None] | None:
-        """Order and content of a facet (content None if deleted); None if there is nothing to assert."""
+        """Return order and content of a facet (content None if deleted); None if the facet is missing or invalid."""
         value = facet_value(facet, facet_type, self.notes)
         if facet is None or (value is None and facet.body is not None):
             return None
         return self.register_order(rank, facet.digest), value
 
     def bounded_key(self, text: str, description: str) -> str:
-        """Truncate a text to the key size of the stores, with a note."""
+        """Truncate a text that exceeds the key size of the stores, and add a note."""
         if len(text) > MAX_KEY_CHARACTERS:
             self.notes.append(f"{description} has {len(text)} characters: truncated, with a hash of the full text")
         return bounded_key(text)
 
     def description_columns(self, facets: dict[str, ParsedFacet], rank: int) -> dict[str, Any]:
-        """Columns for description and owners, common to datasets and jobs."""
+        """Return the columns for description and owners, which datasets and jobs have in common."""
         columns: dict[str, Any] = {}
         if (documentation := self.register_value(facets.get("documentation"), DocumentationFacet, rank)) is not None:
-            columns["documentation_order"], text = documentation
-            columns["description"] = text.description if text else None
+            columns["documentation_order"], content = documentation
+            columns["description"] = content.description if content else None
         if (ownership := self.register_value(facets.get("ownership"), OwnershipFacet, rank)) is not None:
             columns["ownership_order"], owners = ownership
             columns["owner_team"], columns["owner_email"] = team_and_email(owners.owners if owners else None)
         return columns
 
     def add_namespace(self, name: CanonicalName) -> None:
-        """Add a namespace, once per event."""
+        """Add a namespace unless this event has already added it."""
         if name.namespace_id not in self._added_ids:
             self._added_ids.add(name.namespace_id)
             self.rows.append(NamespaceRow(self.org, name.namespace_id, name.namespace, self.micros))
 
     def reference_dataset(self, namespace: str, name: str) -> CanonicalName:
-        """Add a dataset that the event only names."""
+        """Add a dataset that the event only refers to."""
         canonical = canonical_dataset_name(self.org, namespace, name)
         if canonical.id not in self._added_ids:
             self.add_namespace(canonical)
@@ -135,7 +135,7 @@ class RowBuilder:
         )
 
     def reference_job(self, namespace: str, name: str) -> CanonicalName:
-        """Add a job that the event only names."""
+        """Add a job that the event only refers to."""
         canonical = canonical_job_name(self.org, namespace, name)
         if canonical.id not in self._added_ids:
             self.add_namespace(canonical)
@@ -156,15 +156,14 @@ class RowBuilder:
         prefix: str = "",
         in_columns: frozenset[str] = frozenset(),
     ) -> None:
-        """Store facets raw, except ignored ones and those that the store keeps in columns (`in_columns`)."""
+        """Add facets as raw JSON, except ignored facets and those stored in columns (`in_columns`)."""
         for facet in facets.values():
             if facet.name in self.ignored_facets or (facet.name in in_columns and facet.body is not None):
                 continue
-            weight = Rank.STEWARD if facet.name.startswith(STEWARD_PREFIX) else rank
+            facet_rank = Rank.STEWARD if facet.name.startswith(STEWARD_PREFIX) else rank
+            order = self.register_order(facet_rank, facet.digest)
             name = self.bounded_key(prefix + facet.name, "facet name")
-            self.rows.append(
-                FacetRow(self.org, owner, about, name, self.register_order(weight, facet.digest), facet.body)
-            )
+            self.rows.append(FacetRow(self.org, owner, about, name, order, facet.body))
 
     def add_edge(
         self,
@@ -179,16 +178,17 @@ class RowBuilder:
         declared_lineage: bytes | None = None,
     ) -> None:
         """Add an edge between two nodes, each as (type, id)."""
+        (source_type, source_id), (target_type, target_id) = source, target
         self.rows.append(
             LineageEdgeRow(
                 self.org,
-                source[1],
-                target[1],
+                source_id,
+                target_id,
                 role,
                 job,
                 evidence,
-                source[0],
-                target[0],
+                source_type,
+                target_type,
                 self.micros,
                 self.micros,
                 self.register_order(0, digest(meta)) if meta else None,

@@ -109,7 +109,7 @@ def _with_parent(builder: RowBuilder, event: Event, job: CanonicalName, row: Run
 def _add_referenced_run(
     builder: RowBuilder, run_ref: f.RunRef, job_ref: f.JobRef
 ) -> tuple[str, bytes, CanonicalName]:
-    """Add a run that an event refers to; its forwarded facets rank below those in its own events."""
+    """Add a run that an event refers to; its forwarded facets rank below the facets in its own events."""
     job = builder.reference_job(job_ref.namespace, job_ref.name)
     uuid = normalize_run_uuid(run_ref.runId, (job_ref.namespace, job_ref.name), builder.notes)
     run = run_id(builder.org, uuid)
@@ -124,12 +124,12 @@ def _add_referenced_run(
 def map_dependencies(
     builder: RowBuilder, facet: ParsedFacet | None, job: CanonicalName, declared_lineage: bytes | None = None
 ) -> None:
-    """Map the jobs before and after this one; declared dependencies hold until the next declaration."""
+    """Map the upstream and downstream jobs of a job; declared dependencies apply until the next declaration."""
     content = facet_value(facet, f.JobDependenciesFacet, builder.notes)
     if content is None:
         return
     for upstream, dependencies in ((True, content.upstream), (False, content.downstream)):
-        # A job may depend on another in several ways, which form one edge.
+        # A job may depend on another one in several ways, which are combined in one edge.
         dependencies_by_job: dict[tuple[str, str], list[f.JobDependency]] = {}
         for dependency in dependencies or ():
             dependencies_by_job.setdefault((dependency.job.namespace, dependency.job.name), []).append(dependency)
@@ -152,12 +152,12 @@ def map_dependencies(
 
 
 def _join_distinct(rules: Iterable[str | None]) -> str | None:
-    """Join distinct rules in their order."""
+    """Join the distinct rules in their original order."""
     return ", ".join(dict.fromkeys(rule for rule in rules if rule)) or None
 
 
 def map_boxes(builder: RowBuilder, facet: ParsedFacet | None, job: CanonicalName) -> None:
-    """Map the boxes that contain a job; this asserts nothing about their runs."""
+    """Map the boxes that contain a job, but not their runs, which are unknown."""
     content = facet_value(facet, f.BoxesFacet, builder.notes)
     inner = job
     for name in reversed(content.boxes if content else ()):

@@ -14,7 +14,7 @@ from mappers.openlineage.row_builder import RowBuilder
 
 
 def map_schema(builder: RowBuilder, dataset: ParsedDataset, name: CanonicalName, rank: Rank) -> bytes | None:
-    """Add the schema of a dataset; returns its hash, None if it has no columns."""
+    """Add the schema of a dataset; returns its hash, or None if it has no columns."""
     facet = dataset.facets.get("schema")
     value = facet_value(facet, SchemaFacet, builder.notes)
     if facet is None or value is None:
@@ -66,14 +66,14 @@ def _parse_schema(facet: SchemaFacet) -> _Schema | None:
     rows = _column_rows(columns, "", 0)
     for position, row in enumerate(rows, start=1):
         if row["ordinal"] == position:
-            row["ordinal"] = None  # nearly always: the position in the list implies it
+            row["ordinal"] = None  # not stored where it equals the position in the list, as it nearly always does
     content = canonical_json(rows)
     shape = canonical_json([_column_shape(column) for column in columns])
     return _Schema(digest(shape), len(columns), content.decode(), digest(content))
 
 
 def _column_shape(column: SchemaField) -> list[object]:
-    """Names, types, nesting and nullability: schemas that differ in any of them are different."""
+    """Return name, type, nested columns and nullability; a difference in any of them makes another schema."""
     shape: list[object] = [column.name, column.type, [_column_shape(inner) for inner in column.fields or ()]]
     return shape if column.nullable is None else [*shape, column.nullable]
 
@@ -89,6 +89,6 @@ def _column_rows(columns: list[SchemaField], prefix: str, depth: int) -> list[di
         optional = {"description": column.description or None, "depth": depth or None, "nullable": column.nullable}
         rows.append(row | optional)
         if column.fields:
-            # Bounded because every nested column repeats it: a body of megabytes must not become gigabytes.
+            # Every nested column repeats the prefix, so it is bounded: megabytes of JSON must not become gigabytes.
             rows.extend(_column_rows(column.fields, f"{bounded_key(prefix + column.name)}.", depth + 1))
     return rows

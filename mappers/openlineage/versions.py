@@ -1,6 +1,6 @@
 """Maps dataset versions and their statistics."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from mappers.canonical.identity import NO_ID, composite_id, digest, name_based_id
 from mappers.canonical.rank import Rank, register_order
@@ -11,37 +11,49 @@ from mappers.openlineage.facet_parser import ParsedDataset, ParsedFacet, facet_v
 from mappers.openlineage.names import CanonicalName
 from mappers.openlineage.row_builder import DatasetContext, RowBuilder
 
-_INT64 = 1 << 63
+_INT64_LIMIT = 1 << 63
 #: Output facet with the idempotency key of the version.
 IDEMPOTENCY_KEY_FACET = "lineageBridge_idempotencyKey"
 
 
+class _VersionTag(NamedTuple):
+    """A tag, and its order among all tags asserted for the version."""
+
+    order: bytes
+    tag: str
+
+
 def statistics_columns(builder: RowBuilder, facet: ParsedFacet | None) -> dict[str, Any]:
-    """Columns that a statistics facet sets; none if it cannot be used."""
+    """Return the columns that a statistics facet sets; empty if the facet is missing or invalid."""
     statistics = facet_value(facet, f.StatisticsFacet, builder.notes)
     if is_deleted(facet):
         statistics = f.StatisticsFacet()
     if statistics is None or facet is None:
         return {}
     counts = (statistics.rowCount, statistics.size, statistics.fileCount)
-    in_range = [count if count is None or -_INT64 <= count < _INT64 else None for count in counts]
+    in_range = [count if count is None or -_INT64_LIMIT <= count < _INT64_LIMIT else None for count in counts]
     if list(counts) != in_range:
         builder.notes.append("a statistic exceeds 64 bits: ignored")
-    rows, size, files = in_range
+    row_count, byte_count, file_count = in_range
     order = builder.register_order(0, facet.digest)
-    return {"statistics_order": order, "row_count": rows, "byte_count": size, "file_count": files}
+    return {
+        "statistics_order": order,
+        "row_count": row_count,
+        "byte_count": byte_count,
+        "file_count": file_count,
+    }
 
 
 def version_id(dataset: bytes, writer: bytes) -> bytes:
-    """Id of the version that a run (or a DatasetEvent) wrote."""
+    """Compute the id of the version that a run wrote or a DatasetEvent reported."""
     return composite_id(b"version", dataset, writer)
 
 
 def map_output_version(
     builder: RowBuilder, dataset: ParsedDataset, name: CanonicalName, context: DatasetContext, schema: bytes | None
 ) -> None:
-    """Map the version that a run wrote; without a version of its source system, its tag is the run UUID."""
-    tag = register_order(Rank.MENTION, 0, NO_ID), context.run_uuid
+    """Map the version that a run wrote; its tag is the run UUID unless the source system reports a version."""
+    tag = _VersionTag(register_order(Rank.MENTION, 0, NO_ID), context.run_uuid)
     version = facet_value(dataset.facets.get("version"), f.DatasetVersionFacet, builder.notes)
     columns = statistics_columns(builder, dataset.output_facets.get("outputStatistics"))
     if schema:
@@ -51,21 +63,21 @@ def map_output_version(
         columns |= {"subset_order": builder.register_order(0, subset.digest), "subset_json": subset.body}
     columns |= _reported_path(builder, dataset) | _idempotency_key(builder, dataset)
     if version:
-        tag = _tag(builder, version)
+        tag = _reported_tag(builder, version)
     elif is_deleted(dataset.facets.get("version")):
-        tag = builder.register_order(Rank.OUTPUT, NO_ID), context.run_uuid
+        tag = _VersionTag(builder.register_order(Rank.OUTPUT, NO_ID), context.run_uuid)
     builder.rows.append(_version_row(builder, name, context.run, context.run, tag, **columns))
 
 
 def map_reported_version(builder: RowBuilder, dataset: ParsedDataset, name: CanonicalName) -> None:
-    """Map a version reported by a DatasetEvent, without a known writer."""
+    """Map a version that a DatasetEvent reports and whose writer is unknown."""
     version = facet_value(dataset.facets.get("version"), f.DatasetVersionFacet, builder.notes)
     if version:
         writer = name_based_id("reported version", name.id.hex(), version.datasetVersion)
         columns = statistics_columns(builder, dataset.facets.get("outputStatistics")) | _reported_path(
             builder, dataset
         )
-        builder.rows.append(_version_row(builder, name, writer, None, _tag(builder, version), **columns))
+        builder.rows.append(_version_row(builder, name, writer, None, _reported_tag(builder, version), **columns))
 
 
 def bounded_version(builder: RowBuilder, tag: str) -> str:
@@ -74,7 +86,7 @@ def bounded_version(builder: RowBuilder, tag: str) -> str:
 
 
 def _reported_path(builder: RowBuilder, dataset: ParsedDataset) -> dict[str, Any]:
-    """Columns for a reported path; otherwise the path follows from the name of the dataset."""
+    """Return the columns of a reported path; empty if the path follows from the name of the dataset."""
     facet = dataset.facets.get("lineageBridge_path")
     reported = facet_value(facet, f.DatasetPathFacet, builder.notes)
     if facet is not None and is_deleted(facet):
@@ -85,7 +97,7 @@ def _reported_path(builder: RowBuilder, dataset: ParsedDataset) -> dict[str, Any
 
 
 def _idempotency_key(builder: RowBuilder, dataset: ParsedDataset) -> dict[str, Any]:
-    """Columns for the key that attempts at a version share: readers see one version per key."""
+    """Return the columns of the idempotency key, which makes readers see only one of several attempts."""
     facet = dataset.output_facets.get(IDEMPOTENCY_KEY_FACET)
     if facet is not None and is_deleted(facet):
         return {"key_order": builder.register_order(0, facet.digest)}
@@ -98,13 +110,13 @@ def _idempotency_key(builder: RowBuilder, dataset: ParsedDataset) -> dict[str, A
     }
 
 
-def _tag(builder: RowBuilder, version: f.DatasetVersionFacet) -> tuple[bytes, str]:
+def _reported_tag(builder: RowBuilder, version: f.DatasetVersionFacet) -> _VersionTag:
     tag = version.datasetVersion
-    return builder.register_order(Rank.OUTPUT, digest(tag.encode())), bounded_version(builder, tag)
+    return _VersionTag(builder.register_order(Rank.OUTPUT, digest(tag.encode())), bounded_version(builder, tag))
 
 
 def _version_row(
-    builder: RowBuilder, name: CanonicalName, writer: bytes, run: bytes | None, tag: tuple[bytes, str], **columns: Any
+    builder: RowBuilder, name: CanonicalName, writer: bytes, run: bytes | None, tag: _VersionTag, **columns: Any
 ) -> DatasetVersionRow:
     path = storage_path(name.namespace, name.name)
     row = DatasetVersionRow(
