@@ -1,4 +1,4 @@
-"""Builds one access policy per role; rules select tables by tag."""
+"""Builds one access policy per role, whose rules select entities by tag."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -11,7 +11,7 @@ _PREFIX = "lineage_bridge_"
 
 
 def access_policies(facets: Iterable[Mapping[str, Any]], classification: str) -> dict[str, JsonObject]:
-    """The policy of each role, from the governance facets of all datasets."""
+    """Build the policy of each role from the governance facets of all datasets."""
     rules: dict[str, dict[str, JsonObject]] = {}
     for facet in facets:
         for policy in facet.get("accessPolicies") or ():
@@ -31,7 +31,7 @@ def access_policies(facets: Iterable[Mapping[str, Any]], classification: str) ->
 
 
 def policy_name(role: str) -> str:
-    """Name of the policy that is generated for a role."""
+    """Return the name of the policy that is generated for a role."""
     return f"{_PREFIX}{role}"
 
 

@@ -1,4 +1,4 @@
-"""Nests columns, and gives them names that OpenMetadata accepts."""
+"""Nests columns, and converts their names to names that OpenMetadata accepts."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ _MAX_NAME_CHARACTERS = 300
 
 
 class NestedColumns(NamedTuple):
-    """Nested columns, the path of each by its original name, and the original names of skipped columns."""
+    """Nested columns, their paths by original name, and the original names of skipped columns."""
 
     columns: list[JsonObject]
     names: dict[str, tuple[str, ...]]
@@ -20,7 +20,7 @@ class NestedColumns(NamedTuple):
 
 
 def nest_columns(columns: Iterable[SchemaColumn], max_characters: int = _MAX_NAME_CHARACTERS) -> NestedColumns:
-    """Nest columns and make their names valid; of several columns with one path the first stays."""
+    """Nest columns and make their names valid; of several columns with the same path, the first is used."""
     result = NestedColumns([], {}, [])
     open_levels: list[tuple[str, tuple[str, ...], list[JsonObject]]] = [("", (), result.columns)]
     used_paths: set[tuple[str, ...]] = set()
@@ -43,7 +43,7 @@ def nest_columns(columns: Iterable[SchemaColumn], max_characters: int = _MAX_NAM
 
 
 class _Children(list[JsonObject]):
-    """Children of a column: those of its type, until the first child is reported as a column."""
+    """The reported children of a column; the first one replaces the children that its type implies."""
 
     def __init__(self, column: JsonObject) -> None:
         super().__init__()
@@ -66,7 +66,7 @@ def _column_body(column: SchemaColumn, name: EntityName, max_characters: int) ->
 
 
 def _rename_children(column: JsonObject, max_characters: int) -> JsonObject:
-    """Make the names of columns within a type valid; of several with one name the first stays."""
+    """Make the names of a type's nested columns valid; of several with the same name, the first is used."""
     if "children" not in column:
         return column
     children: dict[str, Any] = {}
@@ -78,7 +78,7 @@ def _rename_children(column: JsonObject, max_characters: int) -> JsonObject:
 
 
 def column_paths(columns: Iterable[JsonObject], parent: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Paths of all columns, nested ones included."""
+    """Yield the paths of all columns, including nested ones."""
     for column in columns:
         path = (*parent, column["name"])
         yield path

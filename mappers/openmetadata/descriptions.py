@@ -1,8 +1,8 @@
-"""Escapes descriptions the way the server stores them.
+"""Escapes descriptions the way the server does.
 
-The server removes HTML from descriptions and escapes the rest: unknown tags disappear with their content,
-so that `array<string>` loses its element type. A description that is escaped before it is sent is stored
-unchanged and complete, and equals what is read back.
+The server removes HTML from descriptions and escapes the rest. It removes unknown tags with their content, so
+`array<string>` would lose its element type. If a description is escaped before it is sent, the server stores it
+unchanged, and the value that is read back equals the value sent.
 """
 
 import html
@@ -21,15 +21,15 @@ _ESCAPES = {
 }
 _TABLE = str.maketrans(_ESCAPES)
 _BRACES, _STORED_BRACES = "{{", "{<!-- -->{"
-_LAST_OF_BMP = 0xFFFF
+_MAX_BMP_CODE_POINT = 0xFFFF
 
 
 def escape_description(description: str) -> str:
-    """Escape a text as the server would store it; sent like this, it is stored unchanged."""
+    """Escape a text as the server does, so that the server stores it unchanged."""
     escaped = description.translate(_TABLE).replace(_BRACES, _STORED_BRACES).strip()
-    return "".join(char if ord(char) <= _LAST_OF_BMP else f"&#x{ord(char):x};" for char in escaped)
+    return "".join(char if ord(char) <= _MAX_BMP_CODE_POINT else f"&#x{ord(char):x};" for char in escaped)
 
 
 def unescape_description(stored: str) -> str:
-    """Convert a stored text to the form in which people write it."""
+    """Convert a stored text back to plain text."""
     return html.unescape(stored.replace(_STORED_BRACES, _BRACES))

@@ -1,6 +1,7 @@
 """Builds the requests that create a dataset and its parents.
 
-Bodies contain only members that we own: owners, tags and everything else that people may set are left out.
+The bodies contain only members that lineage-bridge owns: owners, tags and everything else that users edit are
+omitted.
 """
 
 import re
@@ -24,7 +25,7 @@ _SERVICE_COLLECTIONS = {
     "pipelineService": "services/pipelineServices",
 }
 _PARENT_KEYS = {"databases": "service", "databaseSchemas": "database", "apiCollections": "service"}
-#: Types of message fields, with the column types that they represent.
+#: Column types by the type of message field that represents them.
 _COLUMN_TYPES = {
     "RECORD": "STRUCT",
     "LONG": "BIGINT",
@@ -50,14 +51,14 @@ _FIELD_TYPES = {
 }
 #: Maximum length of the names of message fields.
 _MAX_FIELD_NAME_CHARACTERS = 128
-#: File formats that the server supports; neither orc nor table formats are among them.
+#: File formats that the server supports; it does not support orc or table formats.
 _FILE_FORMATS = {"parquet", "avro", "csv", "json", "tsv"}
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://[A-Za-z0-9][A-Za-z0-9.-]*(:\d{1,4})?(/.*)?", re.DOTALL)
 _UNESCAPED_PERCENT = re.compile("%(?![0-9A-Fa-f]{2})")
 
 
 class EntityRequest(NamedTuple):
-    """A request that creates or updates an entity: collection, fully qualified name, and body."""
+    """A request that creates or updates an entity, by collection and fully qualified name."""
 
     collection: str
     fqn: str
@@ -65,7 +66,7 @@ class EntityRequest(NamedTuple):
 
 
 class DatasetContent(NamedTuple):
-    """Content of a dataset that goes into an entity."""
+    """The content of a dataset that is sent to OpenMetadata."""
 
     name: str
     description: str | None = None
@@ -75,7 +76,7 @@ class DatasetContent(NamedTuple):
 
 
 class DatasetRequests(NamedTuple):
-    """All requests of a dataset, parents before children, and its columns by their original names."""
+    """All requests for a dataset, parents before children, and its columns by their original names."""
 
     parents: list[EntityRequest]
     entity: EntityRequest
@@ -83,9 +84,9 @@ class DatasetRequests(NamedTuple):
 
 
 def dataset_requests(location: EntityLocation, dataset: DatasetContent) -> DatasetRequests:
-    """Requests that create a dataset at its location."""
+    """Build the requests that create a dataset at its location."""
     columns = nest_columns(dataset.columns, *([_MAX_FIELD_NAME_CHARACTERS] if location.kind == "topic" else []))
-    parents = [service_request(location.service), *_parents(location)]
+    parents = [service_request(location.service), *_parent_requests(location)]
     body = {
         **name_keys(location.name),
         **description_keys(dataset.description),
@@ -100,8 +101,8 @@ def service_request(service: ServiceRef) -> EntityRequest:
     )
 
 
-def _parents(location: EntityLocation) -> Iterable[EntityRequest]:
-    """Entities between a service and the dataset; storage and messaging services have none."""
+def _parent_requests(location: EntityLocation) -> Iterable[EntityRequest]:
+    """Build requests for the entities between the service and the dataset, which not all services have."""
     collections = {"table": ("databases", "databaseSchemas"), "apiEndpoint": ("apiCollections",)}.get(
         location.kind, ()
     )
@@ -112,7 +113,7 @@ def _parents(location: EntityLocation) -> Iterable[EntityRequest]:
         parent_fqn = entity_fqn
 
 
-def _table(location: EntityLocation, dataset: DatasetContent, columns: NestedColumns, parent: str) -> JsonObject:
+def _table_body(location: EntityLocation, dataset: DatasetContent, columns: NestedColumns, parent: str) -> JsonObject:
     table_type = "Regular" if location.service.type != "CustomDatabase" else "External"
     body: JsonObject = {"databaseSchema": parent, "tableType": table_type, "columns": columns.columns}
     if dataset.full_path:
@@ -122,25 +123,35 @@ def _table(location: EntityLocation, dataset: DatasetContent, columns: NestedCol
     return body
 
 
-def _container(location: EntityLocation, dataset: DatasetContent, columns: NestedColumns, parent: str) -> JsonObject:  # noqa: ARG001 - common signature
+def _container_body(
+    location: EntityLocation,  # noqa: ARG001 - common signature
+    dataset: DatasetContent,
+    columns: NestedColumns,
+    parent: str,
+) -> JsonObject:
     body: JsonObject = {"service": parent, "fullPath": dataset.full_path or dataset.name}
     if columns.columns:
         body["dataModel"] = {"isPartitioned": False, "columns": columns.columns}
     return body
 
 
-def _topic(location: EntityLocation, dataset: DatasetContent, columns: NestedColumns, parent: str) -> JsonObject:  # noqa: ARG001 - as above
+def _topic_body(
+    location: EntityLocation,  # noqa: ARG001 - as above
+    dataset: DatasetContent,  # noqa: ARG001 - as above
+    columns: NestedColumns,
+    parent: str,
+) -> JsonObject:
     body: JsonObject = {"service": parent, "partitions": 1}
     if columns.columns:
         body["messageSchema"] = {
             "schemaType": "Other",
-            "schemaFields": [_field(column) for column in columns.columns],
+            "schemaFields": [_message_field(column) for column in columns.columns],
         }
     return body
 
 
-def _field(column: JsonObject) -> JsonObject:
-    """Convert a column to a message field: messages have fewer types, and no lengths."""
+def _message_field(column: JsonObject) -> JsonObject:
+    """Convert a column to a message field, which has fewer types and no length."""
     members = {key: column[key] for key in ("name", "displayName", "description", "dataTypeDisplay") if key in column}
     data_type = column["dataType"]
     field = {
@@ -148,11 +159,16 @@ def _field(column: JsonObject) -> JsonObject:
         "dataType": _FIELD_TYPES.get(data_type, data_type if data_type in _FIELD_TYPES.values() else "UNKNOWN"),
     }
     if column.get("children"):
-        field["children"] = [_field(child) for child in column["children"]]
+        field["children"] = [_message_field(child) for child in column["children"]]
     return field
 
 
-def _endpoint(location: EntityLocation, dataset: DatasetContent, columns: NestedColumns, parent: str) -> JsonObject:  # noqa: ARG001 - as above
+def _endpoint_body(
+    location: EntityLocation,  # noqa: ARG001 - as above
+    dataset: DatasetContent,
+    columns: NestedColumns,  # noqa: ARG001 - as above
+    parent: str,
+) -> JsonObject:
     return {"apiCollection": parent, "endpointURL": _endpoint_url(dataset.full_path or dataset.name)}
 
 
@@ -163,16 +179,21 @@ def _endpoint_url(address: str) -> str:
     return _UNESCAPED_PERCENT.sub("%25", quote(address, safe=":/?&=%"))
 
 
-def _model(location: EntityLocation, dataset: DatasetContent, columns: NestedColumns, parent: str) -> JsonObject:  # noqa: ARG001 - as above
+def _model_body(
+    location: EntityLocation,  # noqa: ARG001 - as above
+    dataset: DatasetContent,  # noqa: ARG001 - as above
+    columns: NestedColumns,  # noqa: ARG001 - as above
+    parent: str,
+) -> JsonObject:
     return {"service": parent, "algorithm": "unknown"}
 
 
 _BODY_BUILDERS = {
-    "table": _table,
-    "container": _container,
-    "topic": _topic,
-    "apiEndpoint": _endpoint,
-    "mlmodel": _model,
+    "table": _table_body,
+    "container": _container_body,
+    "topic": _topic_body,
+    "apiEndpoint": _endpoint_body,
+    "mlmodel": _model_body,
 }
 _COLLECTIONS: Mapping[str, str] = {
     "table": "tables",

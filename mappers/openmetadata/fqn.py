@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from mappers.canonical.identity import digest
 
-#: Not allowed in names: the separator of old links, quotes, delimiters of links, control characters.
+#: Not allowed in names: the separator in old links, quotes, the delimiter of links, and control characters.
 _FORBIDDEN = re.compile(r'::|[>"\x00-\x1f]')
 _MAX_CHARACTERS = 256
 _SUFFIX_CHARACTERS = 9
@@ -13,19 +13,19 @@ _PART = re.compile(r'"((?:[^"]|"")*)"|([^."]+)')
 
 
 class EntityName(NamedTuple):
-    """A valid entity name, and the original name where it is different."""
+    """A valid entity name, and the original name if it is different."""
 
     name: str
     display_name: str | None = None
 
 
 def entity_name(name: str, max_characters: int = _MAX_CHARACTERS) -> EntityName:
-    """Make a name valid: unchanged where possible, otherwise replaced by a stable one with a hash of the name."""
+    """Return the name unchanged if it is valid, otherwise a valid name that ends with a hash of the original."""
     if name and len(name) <= max_characters and not _FORBIDDEN.search(name):
         return EntityName(name)
     suffix = "~" + digest(name.encode()).hex()[: _SUFFIX_CHARACTERS - 1]
-    plain = _FORBIDDEN.sub("_", name)[: max_characters - _SUFFIX_CHARACTERS]
-    return EntityName(plain + suffix, name or None)
+    valid_prefix = _FORBIDDEN.sub("_", name)[: max_characters - _SUFFIX_CHARACTERS]
+    return EntityName(valid_prefix + suffix, name or None)
 
 
 def quote_part(part: str) -> str:
@@ -43,6 +43,6 @@ def split_fqn(full_name: str) -> list[str]:
 
 
 def is_valid_fqn(full_name: str) -> bool:
-    """True for a fully qualified name with valid entity names as parts."""
+    """True if the text is a fully qualified name whose parts are valid entity names."""
     parts = split_fqn(full_name)
     return bool(parts) and fqn(*parts) == full_name and all(entity_name(part).name == part for part in parts)

@@ -1,4 +1,4 @@
-"""Governance fields: read from an entity, or desired by a facet."""
+"""Governance fields of OpenMetadata entities: read from an entity, or derived from a facet."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,36 +33,36 @@ _DAYS = re.compile(r"P(\d+)D")
 
 
 class TagVocabulary(NamedTuple):
-    """Resolves plain words to tags of our classification and terms of our glossary; qualified names stay."""
+    """Resolves plain words to tags of our classification and terms of our glossary; qualified names are kept."""
 
     classification: str = "LineageBridge"
     glossary: str = "LineageBridge"
     access: str = "LineageBridgeAccess"
-    #: Words for tags of other classifications, such as PII for PII.Sensitive.
+    #: Words that stand for tags of other classifications, such as PII for PII.Sensitive.
     tags: tuple[tuple[str, str], ...] = (("pii", "PII.Sensitive"),)
 
     def tag_fqn(self, word: str) -> str:
-        """Fully qualified name of a tag."""
+        """Return the fully qualified name of a tag."""
         mapped = dict(self.tags).get(word.lower())
         return mapped or (word if "." in word else fqn(self.classification, word))
 
     def term_fqn(self, word: str) -> str:
-        """Fully qualified name of a glossary term."""
+        """Return the fully qualified name of a glossary term."""
         return word if "." in word else fqn(self.glossary, word)
 
     def local_tag(self, name: str) -> str:
-        """Tag as stewards write it: a plain word only if that resolves to this tag."""
+        """Return a tag as stewards write it: as a plain word only if the word resolves to this tag."""
         word = name.removeprefix(f"{self.classification}.")
         return word if word and self.tag_fqn(word) == name else name
 
     def local_term(self, name: str) -> str:
-        """Glossary term as stewards write it."""
+        """Return a glossary term as stewards write it."""
         word = name.removeprefix(f"{self.glossary}.")
         return word if word and self.term_fqn(word) == name else name
 
 
 def desired_fields(facet: Mapping[str, Any], vocabulary: TagVocabulary) -> dict[FieldPath, FieldValue]:
-    """Fields that a governance facet sets on an entity; owners are still to be resolved."""
+    """Return the fields that a governance facet sets on an entity; its owners are not resolved yet."""
     scalars: dict[FieldPath, FieldValue] = {
         DESCRIPTION: facet.get("description"),
         DISPLAY_NAME: facet.get("displayName"),
@@ -105,7 +105,7 @@ def _desired_column_fields(
 
 
 def entity_fields(entity: JsonObject) -> dict[FieldPath, FieldValue]:
-    """Governance fields of an entity, with texts as stored."""
+    """Read the governance fields of an entity, with texts as stored."""
     labels = _tags(entity)
     tiers = sorted(tag for tag in labels if tag.startswith(TIER_LABELS))
     certification = (entity.get("certification") or {}).get("tagLabel") or {}
@@ -136,12 +136,12 @@ def entity_fields(entity: JsonObject) -> dict[FieldPath, FieldValue]:
 
 
 def entity_columns(entity: JsonObject) -> Iterator[tuple[tuple[str, ...], JsonObject]]:
-    """Columns of a table with their paths."""
+    """Yield the columns of a table with their paths."""
     return ((path, column) for _, path, column in located_columns(entity))
 
 
 def located_columns(entity: JsonObject) -> Iterator[tuple[str, tuple[str, ...], JsonObject]]:
-    """Columns of a table with JSON pointer and path; names may contain dots."""
+    """Yield the columns of a table with JSON pointer and path; the names in a path may contain dots."""
 
     def walk(
         pointer: str, columns: Sequence[JsonObject], parent: tuple[str, ...]
@@ -155,22 +155,22 @@ def located_columns(entity: JsonObject) -> Iterator[tuple[str, tuple[str, ...], 
 
 
 def to_remote_value(path: FieldPath, value: FieldValue) -> FieldValue:
-    """Convert a value to its form on the server: texts as stored."""
+    """Convert a value to the form that the server stores."""
     return escape_description(value) or None if is_text(path) and isinstance(value, str) else value
 
 
 def to_local_value(path: FieldPath, value: FieldValue) -> FieldValue:
-    """Convert a value of the server to the form in which stewards write it."""
+    """Convert a value from the server to the form in which stewards write it."""
     return unescape_description(value) if is_text(path) and isinstance(value, str) else value
 
 
 def is_text(path: FieldPath) -> bool:
-    """True for a text that the server escapes."""
+    """True if the field is a text that the server escapes."""
     return path[-1] == "description" and (len(path) == 1 or path[0] == COLUMNS)
 
 
 def own_references(entity: JsonObject, key: str) -> list[JsonObject]:
-    """References of the entity itself, without those inherited from its schema or service."""
+    """Return the references of the entity itself, without those inherited from its schema or service."""
     return [reference for reference in entity.get(key) or () if not reference.get("inherited")]
 
 
@@ -183,12 +183,12 @@ def _direct_labels(owner: JsonObject) -> list[JsonObject]:
 
 
 def is_derived(label: JsonObject) -> bool:
-    """True for a label that only follows from another, such as the tags of a glossary term."""
+    """True for a label that another label implies, such as a tag of a glossary term."""
     return label.get("labelType") == "Derived"
 
 
 def is_term(label: JsonObject) -> bool:
-    """True for a glossary term: a tag may have the same name."""
+    """True for a glossary term; a tag may have the same name."""
     return label.get("source") == "Glossary"
 
 
@@ -197,6 +197,6 @@ def _qualify(classification: str, label: str | None) -> str | None:
 
 
 def retention_days(period: FieldValue) -> int | None:
-    """Number of days of a period; None if it is not specified in days."""
+    """Return the number of days in an ISO 8601 period; None if the period is not in days."""
     match = _DAYS.fullmatch(str(period))
     return int(match[1]) if match else None

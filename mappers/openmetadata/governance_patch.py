@@ -1,4 +1,4 @@
-"""Builds the JSON Patch for governance fields; everything else stays."""
+"""Builds the JSON Patch that changes governance fields and nothing else."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -29,7 +29,7 @@ from mappers.openmetadata.governance import (
 
 
 class ReferenceIds(NamedTuple):
-    """Ids of owners (with their types), domains and data products, by their names in fields."""
+    """Ids of owners (each with its type), domains and data products, by their names in fields."""
 
     owners: Mapping[str, tuple[str, str]]
     domains: Mapping[str, str]
@@ -46,36 +46,40 @@ def build_patch(entity: JsonObject, changes: FieldValues, references: ReferenceI
     custom: dict[str, FieldValue] = {}
     for path, value in changes.items():
         if path[0] == CUSTOM:
-            custom[path[1]] = value
+            _, property_name = path
+            custom[property_name] = value
         elif path in (TAGS, TERMS, TIER):
             labels.setdefault(None, {})[path] = value
-        elif path[0] == COLUMNS and path[2] == "tags":
-            labels.setdefault(path[1], {})[TAGS] = value
-    # the domain first: a data product must belong to the domain of its assets
+        elif path[0] == COLUMNS and path[-1] == "tags":
+            _, column_name, _ = path
+            labels.setdefault(column_name, {})[TAGS] = value
+    # The domain comes before the data products, which must belong to the domain of their assets.
     for path in (DESCRIPTION, DISPLAY_NAME, RETENTION, OWNERS, DOMAIN, PRODUCTS, CERTIFICATION):
         if path in changes:
-            operations += _set(entity, path[0], _patch_value(entity, path, changes[path], references))
-    for column_name, fields in sorted(labels.items(), key=lambda item: item[0] or ""):
-        operations += _replace_labels(entity, column_name, fields)
+            (field_name,) = path
+            operations += _set_member(entity, field_name, _patch_value(entity, path, changes[path], references))
+    for labeled_column, fields in sorted(labels.items(), key=lambda item: item[0] or ""):
+        operations += _replace_labels(entity, labeled_column, fields)
     for path, value in changes.items():
-        if path[0] == COLUMNS and path[2] == "description":
-            operations += _set_description(entity, path[1], value)
+        if path[0] == COLUMNS and path[-1] == "description":
+            _, column_name, _ = path
+            operations += _set_description(entity, column_name, value)
     return operations + _set_custom_properties(entity, custom)
 
 
 _MEMBER_NAMES = {"domain": "domains"}
 
 
-def _set(entity: JsonObject, name: str, value: Any) -> list[JsonObject]:
-    key = _MEMBER_NAMES.get(name, name)
+def _set_member(entity: JsonObject, field_name: str, value: Any) -> list[JsonObject]:
+    key = _MEMBER_NAMES.get(field_name, field_name)
     if value is not None:
         return [{"op": "add", "path": f"/{key}", "value": value}]
     return [{"op": "remove", "path": f"/{key}"}] if entity.get(key) else []
 
 
 def _patch_value(entity: JsonObject, path: FieldPath, value: FieldValue, references: ReferenceIds) -> Any:
-    """Value in a patch; sets with foreign elements keep all elements, in the same order."""
-    if path == DOMAIN:  # a server can be configured to allow several: the first is ours, the others stay
+    """Return the value that a patch sets; owners keep their existing order."""
+    if path == DOMAIN:  # only the first domain is ours; some servers allow several, and the others stay
         other_domains = [_reference(str(domain["id"]), "domain") for domain in own_references(entity, "domains")[1:]]
         our_domain = [] if value is None else [_reference(references.domains[str(value)], "domain")]
         return our_domain + [domain for domain in other_domains if domain not in our_domain]
@@ -89,7 +93,7 @@ def _patch_value(entity: JsonObject, path: FieldPath, value: FieldValue, referen
     if path == PRODUCTS:
         return [_reference(references.products[product], "dataProduct") for product in sorted(as_set(value))]
     if path == CERTIFICATION:
-        return {"tagLabel": _label(str(value), term=False), "appliedDate": 0, "expiryDate": 0}
+        return {"tagLabel": _new_label(str(value), term=False), "appliedDate": 0, "expiryDate": 0}
     return to_remote_value(path, value)
 
 
@@ -104,20 +108,21 @@ def _reference_names(entity: JsonObject, key: str) -> list[str]:
 
 
 def _replace_labels(entity: JsonObject, column_name: str | None, fields: FieldValues) -> list[JsonObject]:
-    """Replace the labels of an entity or column that belong to these fields; all other labels stay."""
+    """Replace the labels of an entity or column that belong to the given fields; all other labels stay."""
     located = _pointer(entity, column_name)
     if located is None:
         return []
     pointer, owner = located
-    existing = {_key(label): label for label in owner.get("tags") or ()}
+    existing = {_label_key(label): label for label in owner.get("tags") or ()}
     keys = [key for key, label in existing.items() if not _belongs_to(label, fields)]
     for path, value in fields.items():
         keys += [(tag, path == TERMS) for tag in sorted(as_set(value))]
-    labels = [existing.get(key) or _label(*key) for key in dict.fromkeys(keys)]
+    labels = [existing.get((tag, term)) or _new_label(tag, term=term) for tag, term in dict.fromkeys(keys)]
     return [{"op": "add", "path": f"{pointer}/tags", "value": labels}]
 
 
-def _key(label: JsonObject) -> tuple[str, bool]:
+def _label_key(label: JsonObject) -> tuple[str, bool]:
+    """Return the fully qualified name of a label, and whether it is a glossary term."""
     return str(label["tagFQN"]), is_term(label)
 
 
@@ -140,7 +145,7 @@ def _set_description(entity: JsonObject, column_name: str, value: FieldValue) ->
 
 
 def _pointer(entity: JsonObject, column_name: str | None) -> tuple[str, JsonObject] | None:
-    """JSON pointer and body of a column, or of the entity if there is no column name."""
+    """Return JSON pointer and body of a column, or of the entity if there is no column name."""
     if column_name is None:
         return "", entity
     return next(
@@ -150,7 +155,7 @@ def _pointer(entity: JsonObject, column_name: str | None) -> tuple[str, JsonObje
 
 
 def _set_custom_properties(entity: JsonObject, custom: Mapping[str, FieldValue]) -> list[JsonObject]:
-    """Set custom properties; foreign ones stay."""
+    """Set custom properties; other custom properties of the entity stay."""
     existing = entity.get("extension")
     values = {name: sorted(value) if isinstance(value, frozenset) else value for name, value in custom.items()}
     assigned = {name: value for name, value in values.items() if value is not None}
@@ -168,7 +173,7 @@ def _escape_pointer(name: str) -> str:
     return name.replace("~", "~0").replace("/", "~1")
 
 
-def _label(tag: str, term: bool) -> JsonObject:
+def _new_label(tag: str, *, term: bool) -> JsonObject:
     source, label_type = ("Glossary", "Manual") if term else ("Classification", "Automated")
     return {"tagFQN": tag, "source": source, "labelType": label_type, "state": "Confirmed"}
 

@@ -1,8 +1,8 @@
 """Location of a dataset in OpenMetadata: service, parents, name.
 
-The mapping of a namespace names the service; the longest of several mappings wins. Unmapped namespaces
-share one service of lineage-bridge, where the namespace is part of the location, so that equal names of two
-systems never collide.
+The mapping of a namespace determines the service; the longest of several matching mappings wins. Namespaces without
+a mapping share one default service, where the namespace is part of the location, so that datasets of different
+systems with the same name never collide.
 """
 
 import re
@@ -15,7 +15,7 @@ from mappers.openmetadata.fqn import EntityName, entity_name, fqn
 
 EntityType = Literal["table", "container", "topic", "apiEndpoint", "mlmodel"]
 
-#: Database systems: service type, and number of parts in the name of a table.
+#: Service type and number of parts in a table name, by database system.
 _DATABASE_SERVICES: dict[str, tuple[str, int]] = {
     "postgres": ("Postgres", 3), "mysql": ("Mysql", 2), "mariadb": ("MariaDB", 2), "mssql": ("Mssql", 3),
     "oracle": ("Oracle", 3), "db2": ("Db2", 3), "teradata": ("Teradata", 2), "redshift": ("Redshift", 3),
@@ -46,11 +46,11 @@ _CASE_INSENSITIVE_SYSTEMS = frozenset(
         "unitycatalog", "vertica",
     }
 )  # fmt: skip
-#: Database or schema in systems that have none.
+#: Stands for the database or schema in systems that have none.
 _DEFAULT = "default"
 _GLUE = re.compile(r"table/([^/]+)/(.+)", re.DOTALL)
 
-#: Kinds of services, with the type of services that belong to no particular system.
+#: Kind of service by entity type, and the service type for systems that OpenMetadata does not know.
 CUSTOM_SERVICES = {
     "table": ("databaseService", "CustomDatabase"),
     "container": ("storageService", "CustomStorage"),
@@ -61,10 +61,9 @@ CUSTOM_SERVICES = {
 
 
 class ServiceMapping(NamedTuple):
-    """Maps a namespace, where `*` matches anything, to a service, and lays out the names in it.
+    """Maps namespaces that match a pattern (`*` matches anything) to a service.
 
-    Database and schema are templates with the placeholders `{namespace}`, `{database}`, `{schema}` and
-    `{folder}`.
+    Database and schema are templates with the placeholders `{namespace}`, `{database}`, `{schema}` and `{folder}`.
     """
 
     namespace: str
@@ -82,7 +81,7 @@ class ServiceRef(NamedTuple):
 
 
 class EntityLocation(NamedTuple):
-    """Location of a dataset: service, parents and name."""
+    """The location of a dataset: its service, its parents and its name."""
 
     kind: EntityType
     service: ServiceRef
@@ -103,7 +102,7 @@ class ServiceLayout(NamedTuple):
 
 
 def find_mapping(mappings: Iterable[ServiceMapping], namespace: str) -> ServiceMapping | None:
-    """Find the longest mapping that matches a namespace; of equally long ones the first in sort order."""
+    """Find the longest mapping that matches a namespace; of equally long ones, the first in sort order."""
     matches = [mapping for mapping in mappings if fnmatchcase(namespace, mapping.namespace)]
     return min(matches, key=lambda mapping: (-len(mapping.namespace), mapping), default=None)
 
@@ -133,7 +132,7 @@ def _entity_type(scheme: str, layout: ServiceLayout) -> EntityType:
 
 
 def _service(scheme: str, kind: EntityType, mapping: ServiceMapping | None) -> tuple[str, str]:
-    """Kind and type of a service; only mapped services have the type of their system."""
+    """Return kind and type of a service; only mapped services have the type of their system."""
     service, custom = CUSTOM_SERVICES[kind]
     if mapping is None:
         return service, custom
@@ -161,16 +160,16 @@ def _table(scheme: str, namespace: str, name: str, mapping: ServiceMapping | Non
 
 
 def _split_name(scheme: str, name: str) -> tuple[str, str, str]:
-    """Split a name into database, schema and table, as far as the system has them."""
-    glue = _GLUE.fullmatch(name)
-    if scheme == "arn" and glue:
-        return "", glue[1], glue[2]
+    """Split a name into database, schema and table; parts that the system does not have are empty."""
+    glue_match = _GLUE.fullmatch(name)
+    if scheme == "arn" and glue_match:
+        return "", glue_match[1], glue_match[2]
     if scheme not in _DATABASE_SERVICES:
         return "", "", name
-    levels = _DATABASE_SERVICES[scheme][1]
-    parts = name.split(".", levels - 1)
-    padded = [""] * (3 - len(parts)) + parts
-    return padded[0], padded[1], padded[2]
+    _, part_count = _DATABASE_SERVICES[scheme]
+    parts = name.split(".", part_count - 1)
+    database, schema, table = [""] * (3 - len(parts)) + parts
+    return database, schema, table
 
 
 def _fill(template: str, values: dict[str, str]) -> str:

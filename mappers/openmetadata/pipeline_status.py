@@ -1,7 +1,7 @@
 """Builds pipeline statuses from runs.
 
-The server knows four states. An aborted run is Skipped, with an error that states it. A run whose end was not
-reported is Skipped, too: it did not succeed, and is not known to have failed.
+The server has four states. An aborted run becomes Skipped, with an error that says that it was aborted. A run whose
+end was not reported becomes Skipped, too: it did not succeed, but it may not have failed.
 """
 
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ _ERRORS = {
     "CANCELLED": ("ABORT", "the run was aborted"),
     "UNKNOWN": ("UNKNOWN", "no end was reported before its application ended"),
 }
-#: The worst of several runs of a step determines the status of the step.
+#: States in order of severity: the worst of several runs of a step determines the status of the step.
 _WORST_FIRST = ("FAILED", "CANCELLED", "UNKNOWN", "STARTED", "SUCCESS")
 _MAX_CHARACTERS, _MAX_TRACE = 1_000, 20_000
 _MAX_DATASETS = 200
@@ -25,7 +25,7 @@ _NOMINAL_TIMES = ("nominalStartTime", "nominalEndTime")
 
 
 class DatasetUsage(NamedTuple):
-    """A dataset that a run read or wrote, by its fully qualified name, with the amount of data."""
+    """A dataset that a run read or wrote (by its fully qualified name), and the amount of data."""
 
     fqn: str
     rows: int | None = None
@@ -34,7 +34,7 @@ class DatasetUsage(NamedTuple):
 
 
 class TaskExecution(NamedTuple):
-    """A run of a step; times are milliseconds."""
+    """A run of a step; times are in milliseconds."""
 
     name: str
     status: str
@@ -43,7 +43,7 @@ class TaskExecution(NamedTuple):
 
 
 class RunContent(NamedTuple):
-    """Content of a run that goes into a status; times are milliseconds."""
+    """The content of a run that is sent as a status; times are in milliseconds."""
 
     run_uuid: str
     status: str
@@ -56,12 +56,12 @@ class RunContent(NamedTuple):
 
 
 def pipeline_status(run: RunContent, timestamp: int) -> JsonObject:
-    """Build the status of a run, at the time that identifies the status."""
+    """Build the status of a run; `timestamp` (milliseconds) identifies the status."""
     body: JsonObject = {
         "timestamp": timestamp,
         "executionStatus": _STATES[run.status],
         "executionId": run.run_uuid,
-        "taskStatus": _tasks(run.steps),
+        "taskStatus": _task_statuses(run.steps),
     }
     if run.ended is not None and run.status != "STARTED":
         body["endTime"] = run.ended
@@ -80,42 +80,42 @@ def pipeline_status(run: RunContent, timestamp: int) -> JsonObject:
 
 
 def _error(run: RunContent) -> JsonObject | None:
-    """Error of a run: its first line, and the full text."""
-    failed = next((step.name for step in run.steps if step.status == "FAILED"), None)
+    """Build the error of a run: its first line as the message, and the full text as the stack trace."""
+    failed_step = next((step.name for step in run.steps if step.status == "FAILED"), None)
     if run.status == "FAILED":
         text = (run.error or "").strip()
-        first, _, rest = text.partition("\n")
+        first_line, _, more_lines = text.partition("\n")
         error: JsonObject = {
             "errorType": "FAIL",
-            "errorMessage": (first or "no reason was reported")[:_MAX_CHARACTERS],
+            "errorMessage": (first_line or "no reason was reported")[:_MAX_CHARACTERS],
         }
-        if rest or len(first) > _MAX_CHARACTERS:
+        if more_lines or len(first_line) > _MAX_CHARACTERS:
             error["stackTrace"] = text[:_MAX_TRACE]
     elif run.status in _ERRORS:
         error_type, message = _ERRORS[run.status]
         error = {"errorType": error_type, "errorMessage": ((run.error or "").strip() or message)[:_MAX_CHARACTERS]}
     else:
         return None
-    return error | ({"failedTask": entity_name(failed).name} if failed else {})
+    return error | ({"failedTask": entity_name(failed_step).name} if failed_step else {})
 
 
-def _tasks(steps: Iterable[TaskExecution]) -> list[JsonObject]:
-    """Statuses of steps; several runs of a step become one."""
-    runs: dict[str, list[TaskExecution]] = {}
+def _task_statuses(steps: Iterable[TaskExecution]) -> list[JsonObject]:
+    """Build the statuses of steps; several runs of a step are combined into one."""
+    runs_by_step: dict[str, list[TaskExecution]] = {}
     for step in steps:
-        runs.setdefault(entity_name(step.name).name, []).append(step)
-    return [_task(name, executions) for name, executions in sorted(runs.items())]
+        runs_by_step.setdefault(entity_name(step.name).name, []).append(step)
+    return [_task_status(name, runs) for name, runs in sorted(runs_by_step.items())]
 
 
-def _task(name: str, runs: list[TaskExecution]) -> JsonObject:
-    worst = min((step.status for step in runs), key=_WORST_FIRST.index)
-    body: JsonObject = {"name": name, "executionStatus": _STATES[worst]}
-    began = [step.began for step in runs if step.began is not None]
-    ended = [step.ended for step in runs if step.ended is not None]
-    if began:
-        body["startTime"] = min(began)
-    if ended and worst != "STARTED":
-        body["endTime"] = max(ended)
+def _task_status(name: str, runs: list[TaskExecution]) -> JsonObject:
+    worst_status = min((run.status for run in runs), key=_WORST_FIRST.index)
+    body: JsonObject = {"name": name, "executionStatus": _STATES[worst_status]}
+    start_times = [run.began for run in runs if run.began is not None]
+    end_times = [run.ended for run in runs if run.ended is not None]
+    if start_times:
+        body["startTime"] = min(start_times)
+    if end_times and worst_status != "STARTED":
+        body["endTime"] = max(end_times)
     return body
 
 

@@ -1,4 +1,4 @@
-"""Pipelines: location of a job, and requests that create it."""
+"""Maps jobs to OpenMetadata pipelines: their location, and the requests that create them."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -14,7 +14,7 @@ _SERVICE_TYPES = {"SPARK": "Spark", "AIRFLOW": "Airflow", "DBT": "DBTCloud", "FL
 
 
 class PipelineLocation(NamedTuple):
-    """Location of a job: service and name."""
+    """The location of a job: its pipeline service and its name there."""
 
     service: ServiceRef
     name: EntityName
@@ -33,7 +33,7 @@ class PipelineTask(NamedTuple):
 
 
 class PipelineContent(NamedTuple):
-    """Content of a job that goes into a pipeline."""
+    """The content of a job that is sent to OpenMetadata."""
 
     name: str
     description: str | None = None
@@ -42,7 +42,7 @@ class PipelineContent(NamedTuple):
 
 
 def locate_job(layout: ServiceLayout, namespace: str, name: str, integration: str | None) -> PipelineLocation:
-    """Locate a job: in its mapped service, otherwise in our service with the namespace as part of the name."""
+    """Locate a job in its mapped service, or else in the default service, with the namespace as part of the name."""
     mapping = find_mapping(layout.mappings, namespace)
     if mapping is None:
         pipeline_name = entity_name(f"{namespace}/{name}")
@@ -54,18 +54,18 @@ def locate_job(layout: ServiceLayout, namespace: str, name: str, integration: st
 
 
 def pipeline_requests(location: PipelineLocation, job: PipelineContent) -> tuple[EntityRequest, EntityRequest]:
-    """Requests that create the service of a job and its pipeline."""
+    """Build the requests that create the service of a job and its pipeline."""
     service = service_request(location.service)
     body: JsonObject = {**name_keys(location.name), **description_keys(job.description), "service": service.fqn}
     if job.source_url:
         body["sourceUrl"] = job.source_url
     if job.tasks:
-        body["tasks"] = _tasks(job.tasks)
+        body["tasks"] = _task_bodies(job.tasks)
     return service, EntityRequest("pipelines", location.fqn, body)
 
 
-def _tasks(tasks: Iterable[PipelineTask]) -> list[JsonObject]:
-    """Tasks sorted by name; of several with one name the first stays."""
+def _task_bodies(tasks: Iterable[PipelineTask]) -> list[JsonObject]:
+    """Build tasks sorted by name; of several tasks with the same name, the first is used."""
     names = {task.name: entity_name(task.name) for task in tasks}
     by_name: dict[str, JsonObject] = {}
     for task in sorted(tasks, key=lambda task: task.name):

@@ -1,9 +1,8 @@
-"""Keeps existing values that a PUT would erase; compares entities with requests.
+"""Preserves existing values that a PUT would erase, and compares entities with requests.
 
-A PUT replaces an entity: fields that it omits are erased. The server itself keeps or merges owners, tags,
-domains, data products, custom properties, certification, life cycle, and the description and display name
-of the entity. `sourceHash` is never preserved: a bulk request skips a row whose hash is known, whatever
-else it contains.
+A PUT replaces an entity and erases the fields that it omits, except those that the server keeps or merges: owners,
+tags, domains, data products, custom properties, certification, life cycle, and the description and display name of
+the entity. `sourceHash` is never preserved, because a bulk request skips every row whose hash is known.
 """
 
 from collections.abc import Iterable, Mapping
@@ -32,7 +31,7 @@ FIELDS_ERASED_BY_PUT: Mapping[str, tuple[str, ...]] = {
         "mlmodels": "algorithm target dashboard server mlFeatures mlHyperParameters mlStore sourceUrl",
     }.items()
 }
-#: Fields that a read returns only on request; labels of columns and tasks come with `tags`.
+#: Fields that a read returns only on request; `tags` includes the labels of columns and tasks.
 READ_FIELDS: Mapping[str, tuple[str, ...]] = {
     "tables": ("columns", "tableConstraints", "tablePartition", "tableProfilerConfig", "dataModel",
                "schemaDefinition", "retentionPeriod", "locationPath", "fileFormat", "tags"),
@@ -43,11 +42,11 @@ READ_FIELDS: Mapping[str, tuple[str, ...]] = {
     "apiEndpoints": ("endpointURL", "requestMethod", "requestSchema", "responseSchema", "tags"),
     "mlmodels": ("algorithm", "target", "dashboard", "server", "mlFeatures", "mlHyperParameters", "mlStore", "tags"),
 }  # fmt: skip
-#: Fields that our requests set only because they are required: existing values win.
+#: Fields that our requests set only because they are required; existing values take precedence.
 _PLACEHOLDERS = {"tableType", "partitions", "algorithm"}
-#: Fields that our requests may know in part: an existing value that ends with ours wins.
+#: Fields of which our requests may contain only the end; an existing value that ends with it takes precedence.
 _PARTIAL_ADDRESSES = {"endpointURL", "fullPath"}
-#: Members of entities that contain columns, and the name of the list of columns.
+#: Members that contain columns, and the name of the list of columns in them.
 _COLUMN_CONTAINERS = {
     "dataModel": "columns",
     "messageSchema": "schemaFields",
@@ -55,7 +54,7 @@ _COLUMN_CONTAINERS = {
     "responseSchema": "schemaFields",
 }
 _REFERENCE = ("id", "type")
-#: Members with columns, fields and tasks, to which the server adds members.
+#: Members whose parts (columns, fields, tasks) get additional members from the server.
 _NESTED_MEMBERS = frozenset(
     {*_COLUMN_CONTAINERS, *_COLUMN_CONTAINERS.values(), "children", "tasks", "mlFeatures", "featureSources"}
 )
@@ -64,9 +63,9 @@ _SERVER_MEMBERS = frozenset({"fullyQualifiedName", "href", "version", "profile",
 _TYPE_MEMBERS = frozenset(
     {"dataType", "arrayDataType", "dataLength", "precision", "scale", "dataTypeDisplay", "children"}
 )
-#: The location of an entity is in its fully qualified name; responses contain references instead.
+#: Members that are not compared: responses contain references instead, and the fully qualified name says the same.
 _LOCATION_MEMBERS = frozenset({"name", "service", "database", "databaseSchema", "apiCollection", "parent"})
-#: Texts that people may change; they differ only if the entity has none.
+#: Texts that users may edit; they count as different only if the entity has none.
 _EDITABLE_TEXTS = frozenset({"description", "displayName"})
 
 
@@ -81,7 +80,7 @@ def preserve_fields(collection: str, desired: JsonObject, existing: JsonObject) 
 
 
 def _to_request_value(key: str, value: Any) -> Any:
-    """Convert a value of a response to its form in requests."""
+    """Convert a value from a response to the form that requests use."""
     if key == "parent":
         return _reference(value) if value else None
     if key == "dashboard":
@@ -90,20 +89,20 @@ def _to_request_value(key: str, value: Any) -> Any:
 
 
 def _without_server_members(value: Any) -> Any:
-    """Remove members that the server adds to columns and tasks, nested ones included."""
+    """Remove members that the server adds to columns and tasks at any depth."""
     if isinstance(value, list):
         return [_without_server_members(item) for item in value]
     if not isinstance(value, Mapping):
         return value
-    members = {key: item for key, item in value.items() if key not in _SERVER_MEMBERS and item is not None}
-    return {
-        key: _without_server_members(item)
-        if key in _NESTED_MEMBERS
-        else [_reference(owner) for owner in item]
-        if key == "owners"
-        else item
-        for key, item in members.items()
-    }
+    members: JsonObject = {}
+    for key, item in value.items():
+        if key in _SERVER_MEMBERS or item is None:
+            continue
+        if key in _NESTED_MEMBERS:
+            members[key] = _without_server_members(item)
+        else:
+            members[key] = [_reference(owner) for owner in item] if key == "owners" else item
+    return members
 
 
 def _reference(value: Mapping[str, Any]) -> JsonObject:
@@ -111,7 +110,7 @@ def _reference(value: Mapping[str, Any]) -> JsonObject:
 
 
 def _choose_value(key: str, desired: Any, existing: Any) -> Any:
-    """Choose between desired and existing value; existing members of columns and tasks are preserved."""
+    """Choose between the desired and the existing value; columns and tasks are merged."""
     if not desired or key in _PLACEHOLDERS:
         return existing
     if key in _PARTIAL_ADDRESSES:
@@ -127,7 +126,7 @@ def _choose_value(key: str, desired: Any, existing: Any) -> Any:
 def _merge_parts(
     desired: list[JsonObject] | None, existing: list[JsonObject] | None, own_members: frozenset[str]
 ) -> list[JsonObject]:
-    """Add to columns or tasks the existing members of those with the same name, except members that only we set."""
+    """Add the existing members of each column or task to the desired ones, except members that only we set."""
     if not desired:
         return existing or []
     existing_by_name = {part["name"]: part for part in existing or []}
@@ -141,7 +140,7 @@ def _merge_parts(
 
 
 def _without_removed_columns(body: JsonObject, existing: JsonObject) -> JsonObject:
-    """Drop constraints and partitions on columns that the update removes: the server would reject them."""
+    """Drop constraints and partitions on columns that the update removes, because the server would reject them."""
     removed = _names(existing.get("columns")) - _names(body.get("columns"))
     if not removed:
         return body
@@ -167,7 +166,7 @@ def _names(columns: Iterable[JsonObject] | None) -> set[str]:
 
 
 def differing_fields(collection: str, desired: JsonObject, entity: JsonObject) -> list[str]:
-    """Members of a request with values that the entity lacks."""
+    """List the members of a request whose values the entity lacks."""
     body = preserve_fields(collection, desired, entity)
     lacking = [
         key
@@ -179,7 +178,7 @@ def differing_fields(collection: str, desired: JsonObject, entity: JsonObject) -
 
 
 def _contains(existing: Any, value: Any) -> bool:
-    """True if an entity has everything that a request sets; items with names are matched by name, in any order."""
+    """True if an existing value has everything that a request sets; items with names are matched by name."""
     if isinstance(value, Mapping):
         return isinstance(existing, Mapping) and all(
             bool(existing.get(key)) if key in _EDITABLE_TEXTS else _contains(existing.get(key), item)

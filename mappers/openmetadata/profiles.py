@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from mappers.canonical_json import JsonObject
 
-#: Metrics of a column, with the names that producers use; standard names first.
+#: Column metrics, with the names that producers use, standard names first.
 _COLUMN_METRICS = {
     "valuesCount": ("count", "valuesCount"),
     "nullCount": ("nullCount",),
@@ -20,7 +20,7 @@ _COLUMN_METRICS = {
     "min": ("min",),
     "max": ("max",),
 }
-#: Operations on a table by lifecycle change; a run without a lifecycle change may have done anything.
+#: Table operations by lifecycle change; a run without a change may have done anything, and counts as WRITE.
 _OPERATIONS = {
     "CREATE": "WRITE", "OVERWRITE": "WRITE", "ALTER": "UPDATE", "TRUNCATE": "DELETE", "APPEND": "INSERT",
 }  # fmt: skip
@@ -29,11 +29,11 @@ _MEDIAN_KEYS = ("0.5", "0.50", ".5", "50")
 
 
 class TableMetrics(NamedTuple):
-    """Metrics of a table at a time, in milliseconds: amounts that a run wrote, and measured values."""
+    """Metrics of a table after a run: what the run wrote, and what was measured."""
 
     rows_written: int | None
     bytes_written: int | None
-    #: Lifecycle change reported by the listener, if the run wrote.
+    #: Lifecycle change that the listener reported for the run, if any.
     change: str | None
     wrote: bool
     column_count: int
@@ -41,18 +41,20 @@ class TableMetrics(NamedTuple):
 
 
 def table_profile(metrics: TableMetrics, timestamp: int, columns: Mapping[str, str]) -> JsonObject:
-    """Build the profile of a table; `columns` maps names used by producers to names on the server."""
-    is_replaced = metrics.change in _REPLACING_CHANGES
-    rows = _number(metrics.measured.get("rowCount"))
-    size = _number(metrics.measured.get("bytes"))
-    table: JsonObject = {"timestamp": timestamp}
-    table |= _member("rowCount", rows if rows is not None else metrics.rows_written if is_replaced else None)
-    table |= _member("sizeInByte", size if size is not None else metrics.bytes_written if is_replaced else None)
-    table |= _member("columnCount", metrics.column_count or None)
-    body: JsonObject = {"tableProfile": table}
+    """Build the profile of a table; `columns` maps the producer's column names to the server's."""
+    measured_rows = _as_number(metrics.measured.get("rowCount"))
+    measured_bytes = _as_number(metrics.measured.get("bytes"))
+    row_count, byte_count = measured_rows, measured_bytes
+    if metrics.change in _REPLACING_CHANGES:
+        # The run replaced the content of the table, so it wrote all of it.
+        row_count = metrics.rows_written if row_count is None else row_count
+        byte_count = metrics.bytes_written if byte_count is None else byte_count
+    table_metrics = {"rowCount": row_count, "sizeInByte": byte_count, "columnCount": metrics.column_count or None}
+    known_metrics: JsonObject = {key: value for key, value in table_metrics.items() if value is not None}
+    body: JsonObject = {"tableProfile": {"timestamp": timestamp, **known_metrics}}
     column_metrics = metrics.measured.get("columnMetrics")
-    column_profiles = _columns(
-        column_metrics.items() if isinstance(column_metrics, Mapping) else (), timestamp, columns, rows
+    column_profiles = _column_profiles(
+        column_metrics.items() if isinstance(column_metrics, Mapping) else (), timestamp, columns, measured_rows
     )
     if column_profiles:
         body["columnProfile"] = column_profiles
@@ -63,10 +65,10 @@ def table_profile(metrics: TableMetrics, timestamp: int, columns: Mapping[str, s
     return body
 
 
-def _columns(
+def _column_profiles(
     measured: Iterable[tuple[str, Any]], timestamp: int, columns: Mapping[str, str], rows: float | None
 ) -> list[JsonObject]:
-    """Build profiles of columns; the server would reject columns that it does not have."""
+    """Build profiles of the columns that the server knows; it would reject others."""
     profiles = [
         {"name": columns[name], "timestamp": timestamp, **_metric_members(metrics, rows)}
         for name, metrics in measured
@@ -76,7 +78,7 @@ def _columns(
 
 
 def _metric_members(measured: Mapping[str, Any], rows: float | None) -> JsonObject:
-    """Metrics of a column, measured and derived."""
+    """Return the measured and derived metrics of a column."""
     body: JsonObject = {
         key: value
         for key, names in _COLUMN_METRICS.items()
@@ -85,10 +87,9 @@ def _metric_members(measured: Mapping[str, Any], rows: float | None) -> JsonObje
     }
     quantiles = measured.get("quantiles")
     if "median" not in body and isinstance(quantiles, Mapping):
-        body |= _member(
-            "median", next((_number(quantiles.get(key)) for key in _MEDIAN_KEYS if key in quantiles), None)
-        )
-    values, nulls = _number(body.get("valuesCount")), _number(body.get("nullCount"))
+        median = next((_as_number(quantiles.get(key)) for key in _MEDIAN_KEYS if key in quantiles), None)
+        body |= {} if median is None else {"median": median}
+    values, nulls = _as_number(body.get("valuesCount")), _as_number(body.get("nullCount"))
     total = rows if rows is not None else values
     if total is None and values is not None and nulls is not None:
         total = values + nulls
@@ -110,12 +111,8 @@ def _metric_members(measured: Mapping[str, Any], rows: float | None) -> JsonObje
 
 
 def _is_metric(key: str, value: Any) -> bool:
-    return _number(value) is not None or (key in {"min", "max"} and isinstance(value, str))
+    return _as_number(value) is not None or (key in {"min", "max"} and isinstance(value, str))
 
 
-def _number(value: Any) -> float | None:
+def _as_number(value: Any) -> float | None:
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
-
-
-def _member(key: str, value: Any) -> JsonObject:
-    return {} if value is None else {key: value}

@@ -1,7 +1,7 @@
 """Builds test cases and test case results.
 
-The server has no status for a warning or a skipped check: both become Aborted, which opens no incident, and
-the text of the result contains the status.
+The server has no status for a warning or a skipped check. Both become Aborted, which opens no incident, and the
+result text begins with the original status.
 """
 
 import json
@@ -15,20 +15,20 @@ from mappers.openmetadata.fqn import entity_name, fqn
 DEFINITIONS, CASES = "dataQuality/testDefinitions", "dataQuality/testCases"
 _STATUSES = {"PASS": "Success", "FAIL": "Failed", "WARN": "Aborted", "SKIP": "Aborted"}
 _MAX_CHARACTERS = 2_000
-#: Numbers of checked rows, and bounds of the expected value, with the names that producers use.
+#: Counts of checked rows, and bounds of the expected value, each with the names that producers use.
 _COUNTS = {"passedRows": ("passedRows", "successfulRows"), "failedRows": ("failedRows", "unexpectedRows")}
 _BOUNDS = {"minBound": ("min", "minimum", "minBound"), "maxBound": ("max", "maximum", "maxBound")}
 
 
 class CheckSubject(NamedTuple):
-    """The subject of a check: a table, or a column by its path."""
+    """What is checked: a table, or one of its columns (by path)."""
 
     table: str
     column: tuple[str, ...] | None
 
 
 class CheckDefinition(NamedTuple):
-    """A check: its name, its assertion, and the expected result."""
+    """A check: its name, its assertion, and its expected result."""
 
     name: str
     assertion: str
@@ -37,7 +37,7 @@ class CheckDefinition(NamedTuple):
 
 
 class CaseRequests(NamedTuple):
-    """Requests that create a check: its test definition and its test case."""
+    """The requests that create a check: its test definition and its test case."""
 
     definition: JsonObject
     body: JsonObject
@@ -45,7 +45,7 @@ class CaseRequests(NamedTuple):
 
 
 def case_requests(check: CheckDefinition, subject: CheckSubject) -> CaseRequests:
-    """Build the requests of a check; a check of a column that the table lacks becomes a check of the table."""
+    """Build the requests that create a check; a check of a column that the table lacks becomes a table check."""
     level = "column" if subject.column else "table"
     definition = name_keys(entity_name(f"lineageBridge_{check.assertion}_{level}")) | {
         "displayName": check.assertion[:_MAX_CHARACTERS] or "check",
@@ -67,7 +67,7 @@ def case_fqn(subject: CheckSubject, name: str) -> str:
 
 
 def _case_name(check: CheckDefinition, subject: CheckSubject) -> str:
-    """Name of a check, unique within the table or column."""
+    """Return a test case name that is unique within the table or column."""
     name = check.name if check.name == check.assertion else f"{check.name} ({check.assertion})"
     return name if subject.column or not check.column else f"{check.column}: {name}"
 

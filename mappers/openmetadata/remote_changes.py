@@ -19,7 +19,7 @@ _FLAGS = ("sensitive", "required")
 
 
 class ImportedFields(NamedTuple):
-    """Changed fields of a facet, None if a field is removed, and changes that no field can express."""
+    """Changed fields of a facet (None for a removed field), and changes that no field can express."""
 
     changes: dict[FieldPath, FieldValue]
     problems: list[str]
@@ -28,24 +28,25 @@ class ImportedFields(NamedTuple):
 def import_remote_changes(
     fields: FieldValues, remote: FieldValues, vocabulary: TagVocabulary, owners: Mapping[str, str]
 ) -> ImportedFields:
-    """Translate remote changes into facet fields; `owners` maps owners as written to their names on the server."""
+    """Translate remote changes into facet fields; `owners` maps owners in asset files to their server names."""
     changes: dict[FieldPath, FieldValue] = {}
     problems: list[str] = []
     for path, value in sorted(remote.items()):
         if path == governance.RETENTION and value and governance.retention_days(value) is None:
             problems.append(f"a retention of {value} is not a whole number of days")
         elif path == governance.OWNERS:
-            changes["owners",] = _owners(as_set(fields.get(("owners",))), as_set(value), owners)
+            changes["owners",] = _import_owners(as_set(fields.get(("owners",))), as_set(value), owners)
         elif path == governance.TAGS:
-            changes |= _tags(fields, as_set(value), vocabulary)
-        elif path[0] == COLUMNS and path[2] == "tags":
-            changes |= _column(fields, path[1], as_set(value), vocabulary)
+            changes |= _import_tags(fields, as_set(value), vocabulary)
+        elif path[0] == COLUMNS and path[-1] == "tags":
+            _, column_name, _ = path
+            changes |= _import_column_tags(fields, column_name, as_set(value), vocabulary)
         else:
-            changes |= _field(path, value, vocabulary)
+            changes |= _import_field(path, value, vocabulary)
     return ImportedFields(changes, problems)
 
 
-def _field(path: FieldPath, value: FieldValue, vocabulary: TagVocabulary) -> dict[FieldPath, FieldValue]:
+def _import_field(path: FieldPath, value: FieldValue, vocabulary: TagVocabulary) -> dict[FieldPath, FieldValue]:
     if path in _SCALAR_FIELDS:
         return {(_SCALAR_FIELDS[path],): _without_classification(value)}
     if path == governance.RETENTION:
@@ -58,39 +59,41 @@ def _field(path: FieldPath, value: FieldValue, vocabulary: TagVocabulary) -> dic
 
 
 def _without_classification(value: FieldValue) -> FieldValue:
-    """Tiers and certifications have no classification in asset files."""
+    """Remove the classification from tiers and certifications, which asset files name without it."""
     if isinstance(value, str) and value.startswith((governance.TIER_LABELS, governance.CERTIFICATION_LABELS)):
         return value.partition(".")[2]
     return value
 
 
-def _owners(written: frozenset[str], remote: frozenset[str], owners: Mapping[str, str]) -> frozenset[str]:
-    """Keep remaining owners as they were written; of new owners only the name is known."""
-    remaining = {owner for owner in written if owners.get(owner, owner) in remote}
+def _import_owners(local: frozenset[str], remote: frozenset[str], owners: Mapping[str, str]) -> frozenset[str]:
+    """Keep the spelling of owners in the asset file, and add new owners by name."""
+    remaining = {owner for owner in local if owners.get(owner, owner) in remote}
     remaining_remote = {owners.get(owner, owner) for owner in remaining}
     return frozenset(remaining | {owner.partition(":")[2] for owner in remote - remaining_remote})
 
 
-def _tags(fields: FieldValues, remote: frozenset[str], vocabulary: TagVocabulary) -> dict[FieldPath, FieldValue]:
-    """Remove tags from the lists in which they were written, and add new ones to the plain tags."""
+def _import_tags(
+    fields: FieldValues, remote: frozenset[str], vocabulary: TagVocabulary
+) -> dict[FieldPath, FieldValue]:
+    """Remove tags from the lists that contain them, and add new tags to `tags`."""
     changes: dict[FieldPath, FieldValue] = {}
-    written: set[str] = set()
+    local_tags: set[str] = set()
     for key in ("tags", "classifications"):
         previous = as_set(fields.get((key,)))
         remaining = frozenset(word for word in previous if vocabulary.tag_fqn(word) in remote)
-        written |= {vocabulary.tag_fqn(word) for word in previous}
+        local_tags |= {vocabulary.tag_fqn(word) for word in previous}
         if remaining != previous:
             changes[key,] = remaining
-    added = {vocabulary.local_tag(tag) for tag in remote - written if not tag.startswith(f"{vocabulary.access}.")}
+    added = {vocabulary.local_tag(tag) for tag in remote - local_tags if not tag.startswith(f"{vocabulary.access}.")}
     if added:
         changes["tags",] = as_set(changes.get(("tags",), fields.get(("tags",)))) | added
     return changes
 
 
-def _column(
+def _import_column_tags(
     fields: FieldValues, name: str, remote: frozenset[str], vocabulary: TagVocabulary
 ) -> dict[FieldPath, FieldValue]:
-    """Tags of a column become flags where they stand for one, otherwise classifications."""
+    """Translate the tags of a column into flags where there is one for the tag, otherwise into classifications."""
     path = (COLUMNS, name, "classifications")
     flags = {flag: vocabulary.tag_fqn(flag.capitalize()) for flag in _FLAGS}
     previous = as_set(fields.get(path))
