@@ -1,3 +1,3 @@
-"""lineage-bridge: lineage events kept durably, merged, and brought to the catalogues."""
+"""Stores OpenLineage events durably, merges them, and keeps data catalogs in sync."""
 
 __version__ = "0.1.0"

@@ -1,4 +1,4 @@
-"""Lets `python -m bridge` stand in for the `lineage-bridge` command."""
+"""Runs the `lineage-bridge` command as `python -m bridge`."""
 
 from bridge.cli.main import main
 

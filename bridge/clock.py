@@ -1,8 +1,8 @@
-"""Current time in microseconds since the epoch (UTC)."""
+"""The system clock."""
 
 import time
 
 
 def now_micros() -> int:
-    """Give the time, in microseconds."""
+    """Current time in microseconds since the epoch."""
     return time.time_ns() // 1_000

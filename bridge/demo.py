@@ -135,7 +135,7 @@ def _display_path(path: Path) -> str:
 
 
 def _run_jobs(client: BridgeClient, url: str, home: Path) -> tuple[tuple[str, ...], ...] | None:
-    """Send events; returns the queries to run, or None if a job ended unexpectedly."""
+    """Run the jobs, or replay recorded events without Spark; returns the queries to run, None after a failure."""
     try:
         spark = find_spark()
         require_process_extra()

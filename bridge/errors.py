@@ -6,7 +6,7 @@ from mappers.errors import LineageBridgeError, PermanentError, TransientError
 
 
 class InvalidParameter(PermanentError):
-    """A parameter of a question is wrong."""
+    """A parameter of a query or command is invalid."""
 
     def __init__(self, reason: str, parameter: str) -> None:
         super().__init__(f"{parameter}: {reason}")
@@ -15,7 +15,7 @@ class InvalidParameter(PermanentError):
 
 
 class NotFound(PermanentError):
-    """Nothing in the store is called so."""
+    """The store contains nothing with this name or id."""
 
 
 class StateConflict(PermanentError):
@@ -23,16 +23,16 @@ class StateConflict(PermanentError):
 
     def __init__(self, reason: str, conflicts: Sequence[Mapping[str, str | None]] = ()) -> None:
         super().__init__(reason)
-        #: For each dataset that is in the way: what it is called, and what is there.
-        self.conflicts = [dict(one) for one in conflicts]
+        #: The conflicting datasets, each with its current state and the reason.
+        self.conflicts = [dict(conflict) for conflict in conflicts]
 
 
 class ProcessNotReady(PermanentError):
-    """A process cannot run as things are."""
+    """A process cannot run yet: an input is missing, invalid or not as expected."""
 
 
 class JobFailed(PermanentError):
-    """A job broke while it was running."""
+    """A job failed while it was running."""
 
 
 class UnstorableRow(PermanentError):
@@ -40,11 +40,11 @@ class UnstorableRow(PermanentError):
 
 
 class IncompatibleStore(PermanentError):
-    """The store was made by other code than this."""
+    """This version of lineage-bridge cannot use the store."""
 
 
 class Overloaded(TransientError):
-    """More work is waiting than may wait."""
+    """The queue of pending work is full."""
 
 
 class StoreFull(TransientError):
@@ -64,4 +64,4 @@ class StoreUnreachable(TransientError):
 
 
 class StorageFailure(LineageBridgeError):
-    """The disk or the store failed in a way that leaves its content in doubt."""
+    """The disk or the store failed, and stored data may be damaged."""

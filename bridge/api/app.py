@@ -50,7 +50,7 @@ ROUTE_SCOPES: dict[str, Literal["ingest", "read", "operate"] | None] = {
 
 
 class AppState:
-    """Everything that a running service holds, from start to stop."""
+    """State of the running service."""
 
     def __init__(
         self,

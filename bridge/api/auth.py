@@ -19,7 +19,7 @@ class Authorizer:
     def authorize(self, authorization: str | None, scope: ApiScope) -> Response | None:
         """Return a denial, or None if the request may pass.
 
-        Keys are 256 random bits and looked up by their hash, so the duration of the lookup reveals nothing.
+        Keys are 256 random bits and are looked up by hash, so the lookup time reveals nothing about them.
         """
         if not self._scopes:
             return None

@@ -49,7 +49,7 @@ class BackgroundTask(ABC):
             try:
                 delay = await asyncio.to_thread(self.step)
                 next_retry = first_retry
-            except Exception as error:  # noqa: BLE001 - intake must go on whatever fails here; the log has the reason
+            except Exception as error:  # noqa: BLE001 - a failed background task must not stop the intake; the failure is logged
                 self.on_failure(error, next_retry)
                 await asyncio.to_thread(self.close)
                 delay, next_retry = next_retry, min(next_retry * 2, longest_retry)

@@ -22,7 +22,7 @@ _MAX_MEMBERS = 64
 
 
 def decompress_gzip(body: bytes, limit: int) -> bytes:
-    """Decompress gzip of one or several members; raises InputTooLarge as soon as the limit is exceeded."""
+    """Decompress gzip data with one or more members; raises InputTooLarge as soon as the limit is exceeded."""
     decompressed = b""
     for _ in range(_MAX_MEMBERS):
         member = zlib.decompressobj(_GZIP)
@@ -45,8 +45,8 @@ _CLIENT_DISCONNECTED = Response(status_code=400)
 _JSON_TYPES = frozenset({"application/json", "application/x-ndjson"})
 _MEGABYTE = 1 << 20
 _LENGTH_DIGITS = 18
-#: Limit on commas. Real events have a value per 50 bytes, a list of empty lists has one per 3 bytes, and each takes\
-#: 20 times its size in memory.
+#: Maximum number of commas in a body. Real events have one value per 50 bytes, but a list of empty lists has one per
+#: 3 bytes, and each value takes 20 times its size in memory.
 _MAX_VALUES = 2_000_000
 
 
@@ -125,7 +125,7 @@ class Intake:
                 return b"".join(chunks)
 
     async def commit(self, items: Sequence[IncomingEvent | RejectedInput]) -> Response | None:
-        """Return once the items are stored durably and counted; returns a response if the intake is unavailable."""
+        """Store items durably and count them; returns a response only if the intake is unavailable."""
         try:
             await self._committer.commit(items)
         except TransientError as error:

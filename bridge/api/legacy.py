@@ -78,7 +78,9 @@ def _handler(
 
 
 def _responses(legacy_format: LegacyFormat) -> dict[int | str, dict[str, Any]]:
-    created: dict[str, Any] = {"description": "Stored durably; merged, or stored with the reason why not."}
+    created: dict[str, Any] = {
+        "description": "Stored durably. If an event could not be merged, the reason is stored with it."
+    }
     if legacy_format is LegacyFormat.REQUEST:
         created["content"] = {"application/json": {"schema": REGISTRATION_SCHEMA}}
     return {201: created, **problem_responses()}

@@ -17,7 +17,7 @@ from mappers.errors import InputTooLarge, InvalidInput
 _CREATED = Response(status_code=201)
 _NO_CONTENT = Response(status_code=204)
 _SOURCE = "http"
-#: A response takes less space than the rejected event it reports; 100,000 of them take a second or two.
+#: A batch of this size takes a second or two. A rejected event takes more space than its entry in the response.
 _MAX_BATCH_EVENTS = 100_000
 
 _array_decoder = msgspec.json.Decoder(list[msgspec.Raw])
@@ -150,7 +150,7 @@ async def _ingest_events(
 def _split_batch(
     body: RequestBody, split: Callable[[bytes], list[msgspec.Raw]]
 ) -> list[msgspec.Raw] | InvalidInput | InputTooLarge:
-    """Split a batch. Errors are returned: raised again, they would keep the whole body alive in a reference cycle."""
+    """Split a batch; returns errors, because raising them again would keep the body alive in a reference cycle."""
     if body.error is not None:
         return body.error
     try:

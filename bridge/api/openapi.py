@@ -42,6 +42,7 @@ def _schemas(types: list[type[Any]]) -> tuple[list[OpenApiObject], dict[str, Ope
 
 @cache
 def _query_operations() -> tuple[dict[tuple[str, str], OpenApiObject], dict[str, OpenApiObject]]:
+    """Operations of all queries by method and path, and the schemas that they refer to."""
     query_types = list(dict.fromkeys(QUERY_ROUTES.values()))
     references, schemas = _schemas([query_type.result_type for query_type in query_types])
     results = dict(zip(query_types, references, strict=True))
@@ -89,10 +90,13 @@ def _parameter(path: str, name: str, schema: OpenApiObject, *, required: bool) -
 
 @cache
 def _command_operations() -> tuple[dict[tuple[str, str], OpenApiObject], dict[str, OpenApiObject]]:
+    """Operations of all commands by method and path, and the schemas that they refer to."""
     command_types = list(COMMAND_ROUTES.values())
-    references, schemas = _schemas([*command_types, *(command_type.result_type for command_type in command_types)])
+    result_types = [command_type.result_type for command_type in command_types]
+    references, schemas = _schemas([*command_types, *result_types])
+    result_references = references[len(command_types) :]
     bodies = {command_type: schemas.pop(public_name(command_type.__name__)) for command_type in command_types}
-    results = dict(zip(COMMAND_ROUTES, references[len(command_types) :], strict=True))
+    results = dict(zip(COMMAND_ROUTES, result_references, strict=True))
     operations = {
         route: _command_operation(command_type, bodies[command_type], results[route])
         for route, command_type in COMMAND_ROUTES.items()
@@ -124,7 +128,7 @@ def _errors(*statuses: int) -> dict[str, OpenApiObject]:
 
 
 def _without_null(schema: OpenApiObject) -> OpenApiObject:
-    """Null has no form in a query string: clients omit the parameter instead."""
+    """Drop the null alternative: query strings cannot express null, so clients omit the parameter."""
     value: OpenApiObject
     (value,) = [choice for choice in schema.get("anyOf", [schema]) if choice.get("type") != "null"]
     return value

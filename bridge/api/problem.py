@@ -17,7 +17,7 @@ RETRY_AFTER_SECONDS = "2"
 
 
 def problem(status: int, title: str, detail: str, **extensions: Any) -> Response:
-    """An RFC 9457 problem response with the cause, the place and the remedy."""
+    """An RFC 9457 problem response; `detail` states the cause and the remedy."""
     body = {"type": "about:blank", "title": title, "status": status, "detail": detail, **extensions}
     headers = {"Retry-After": RETRY_AFTER_SECONDS} if status == 503 else None
     return Response(msgspec.json.encode(body), status, headers, PROBLEM_TYPE)
@@ -41,9 +41,11 @@ async def http_error_response(request: Request, error: Exception) -> Response:
     """Respond to a request that matches no route (404) or no method of its route (405)."""
     status = error.status_code if isinstance(error, HTTPException) else 500
     headers = (error.headers or {}) if isinstance(error, HTTPException) else {}
-    asked = f"{request.method} {request.url.path[:256]}"
+    requested = f"{request.method} {request.url.path[:256]}"
     allowed = headers.get("Allow") or headers.get("allow")
-    detail = f"{asked} is not served: use {allowed}" if allowed else f"{asked} is not served: see /openapi.json"
-    answer = problem(status, HTTPStatus(status).phrase, detail)
-    answer.headers.update(headers)
-    return answer
+    detail = (
+        f"{requested} is not served: use {allowed}" if allowed else f"{requested} is not served: see /openapi.json"
+    )
+    response = problem(status, HTTPStatus(status).phrase, detail)
+    response.headers.update(headers)
+    return response

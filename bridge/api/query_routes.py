@@ -18,7 +18,7 @@ from bridge.queries.query import Query, QueryService
 from bridge.queries.routes import routes_of
 from mappers.errors import LineageBridgeError
 
-#: Concurrent queries; each needs a connection, and competes with the intake for the processor.
+#: Concurrent queries; each needs a connection, and competes with the intake for the CPU.
 MAX_CONCURRENT_QUERIES = 4
 
 
@@ -117,7 +117,7 @@ def parse_query(path: str, query_type: type[Query[Any]], request: Request) -> Qu
 
 
 def parameters_of_other_route(path: str, query_type: type[Query[Any]]) -> frozenset[str]:
-    """Parameters of a query that this route does not accept because its other route does."""
+    """Parameters that only the other route of the query accepts."""
     if query_type.subject is None:
         return frozenset()
     return frozenset({"namespace", "name"} if "{id}" in path else {"id"})

@@ -23,7 +23,7 @@ _BACKLOG = 2048
 
 
 class _DrainingServer(uvicorn.Server):
-    """Drains on the first signal and dies of the second; a completed drain exits with 0."""
+    """Drains on the first signal and terminates on the second; a completed drain exits with 0."""
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 - the signature is uvicorn's
         """Handle a signal."""

@@ -9,7 +9,7 @@ from prometheus_client.registry import Collector
 
 from bridge.sync.comparison import ComparisonReport
 
-#: Seconds, from a healthy latency to changes that waited for an unavailable server.
+#: Latency buckets in seconds; the largest ones are for changes that waited for an unavailable server.
 _BUCKETS = (0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60, 300, 900, 3_600, 21_600)
 _GAUGES = {
     "running": "1 if the sync task is running",
@@ -40,7 +40,7 @@ class TargetMetrics:
 
 
 class ComparisonCollector(Collector):
-    """Metrics of the last comparisons: none before the first, and none for kinds without desired items."""
+    """Metrics of the last comparison of each target; kinds without desired items are omitted."""
 
     def __init__(self, targets: Mapping[str, TargetMetrics]) -> None:
         self._targets = targets

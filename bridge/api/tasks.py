@@ -27,15 +27,15 @@ _log = structlog.get_logger()
 
 #: How often an idle task checks for work.
 _INDEX_POLL_SECONDS, _SYNC_POLL_SECONDS = 0.5, 0.25
-#: The indexer measures the load of the process this long. Above the load limit, it pauses for a multiple of the
-#: time that the batch took.
+#: After each batch, the indexer measures the CPU load of the process for this time. Above the load limit, it pauses
+#: for a multiple of the time that the batch took.
 _LOAD_SAMPLE_SECONDS, _MAX_LOAD, _PAUSE_FACTOR = 0.02, 0.15, 50
 #: How often sync progress is queried for the metrics, and the largest share of time the queries may take.
 _PROGRESS_SECONDS, _PROGRESS_MAX_SHARE = 2.0, 0.05
 
 
 class SearchIndexTask(BackgroundTask):
-    """Keeps the search index up to date, and yields the processor to the intake."""
+    """Keeps the search index up to date, and yields the CPU to the intake."""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__()
@@ -85,7 +85,7 @@ class SyncTask(BackgroundTask):
             self._task = asyncio.create_task(self._disable())
 
     async def _disable(self) -> None:
-        """Drop the dirty marks of a disabled target; they would pile up without limit."""
+        """Drop the dirty marks of a disabled target, which would otherwise accumulate without limit."""
         try:
             if await asyncio.to_thread(disable_sync_target, self._settings, self._target):
                 _log.info("sync disabled", target=self._target, setting=f"{self._target}.enabled is false")
@@ -95,7 +95,7 @@ class SyncTask(BackgroundTask):
             )
 
     def step(self) -> float:
-        """Sync one batch; returns at once while there is more to do."""
+        """Sync one batch; the next one follows without delay while there is more to do."""
         if self._reconciler is None:
             self._reconciler = make_reconciler(
                 self._settings,
@@ -125,7 +125,7 @@ class SyncTask(BackgroundTask):
             _log.info("circuit closed: target responding", target=self._target)
 
     def _check_stop(self) -> bool:
-        """Update the metrics between batches, for the first round takes long."""
+        """Update the metrics between batches, because the first round takes long; returns whether to stop."""
         self._update_metrics()
         return self.stop_requested.is_set()
 
@@ -195,7 +195,7 @@ class GovernanceTask(BackgroundTask):
 
 
 class FileFollowerTask:
-    """Runs the file follower from start to stop, and keeps the reason if it fails."""
+    """Runs the file follower until stopped; `failure` is the reason if it fails."""
 
     def __init__(self, settings: Settings, reader: EventReader, committer: GroupCommitter, metrics: Metrics) -> None:
         self.failure: str | None = None

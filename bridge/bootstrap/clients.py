@@ -41,7 +41,7 @@ def make_openmetadata_client(
 def _token_provider(auth: OpenMetadataAuthSettings, host: str) -> TokenProvider:
     """Token provider for the configured authentication.
 
-    Logins use a separate connection: requests that wait for the token occupy those of the client.
+    Logins use a separate connection, because requests waiting for the token may occupy all connections of the client.
     """
     missing = auth.missing_setting()
     if missing is not None:

@@ -10,7 +10,7 @@ from connectors.openlineage.http import BridgeClient
 
 
 def open_process_backend(settings: Settings, url: str | None, api_key: str | None) -> ProcessBackend:
-    """Let a process speak to the service at an address, or to the store of the settings, made first."""
+    """Connect a process to the service at `url`, or to the configured store, which is created or upgraded first."""
     if url is not None:
         return RemoteBackend(BridgeClient(url, api_key=api_key))
     writer = make_writer(settings)

@@ -13,10 +13,10 @@ def make_query_context(settings: Settings, db: Database) -> QueryContext:
 
 
 def open_query_service(settings: Settings) -> QueryService:
-    """Queries on the local store."""
+    """Open a query service on the local store; creates or upgrades the store first."""
     return StoreQueryService(make_query_context(settings, open_store(settings)))
 
 
 def open_remote_query_service(url: str, api_key: str | None) -> QueryService:
-    """Queries on a service."""
+    """Open a query service on a remote lineage-bridge."""
     return RemoteQueryService(BridgeClient(url, api_key=api_key))

@@ -42,7 +42,7 @@ def make_reconciler(
     parts = _open_parts(settings, name, on_call, on_failed_call, on_pushed)
     items = SyncItemStore(parts.db, settings.org, name, now_micros)
     make_target = _make_marquez_target if name is TargetName.marquez else _make_webhook_target
-    return parts.reconciler(make_target(settings, parts, items), items)
+    return parts.build_reconciler(make_target(settings, parts, items), items)
 
 
 class _ReconcilerParts(NamedTuple):
@@ -56,8 +56,8 @@ class _ReconcilerParts(NamedTuple):
     on_failed_call: Callable[[str], None]
     on_pushed: Callable[[float], None]
 
-    def reconciler(self, target: SyncTarget, items: SyncItemStore) -> Reconciler:
-        """The reconciler of a target; its heartbeat has a separate connection."""
+    def build_reconciler(self, target: SyncTarget, items: SyncItemStore) -> Reconciler:
+        """Build the reconciler of a target; its heartbeat uses a separate connection."""
         settings = target_settings(self.settings, self.name)
         heartbeat_db, org = open_background_connection(self.settings), self.settings.org
         heartbeat = Heartbeat(heartbeat_db, WorkerLease(heartbeat_db, org, self.name, now_micros, items.worker.id))
@@ -90,7 +90,7 @@ def make_openmetadata_sync(
     client = make_openmetadata_client(settings.openmetadata, parts.on_call, parts.on_failed_call)
     items = SyncItemStore(parts.db, settings.org, OpenMetadataTarget.name, now_micros)
     target = OpenMetadataTarget(parts.db, settings.org, client, openmetadata_options(settings), items, now_micros)
-    return OpenMetadataSync(target, parts.reconciler(target, items), items)
+    return OpenMetadataSync(target, parts.build_reconciler(target, items), items)
 
 
 def _make_marquez_target(settings: Settings, parts: _ReconcilerParts, items: SyncItemStore) -> MarquezTarget:
@@ -125,7 +125,7 @@ def disable_sync_target(settings: Settings, name: TargetName) -> bool:
 
 
 def open_queue(settings: Settings, name: TargetName) -> DeadLetters:
-    """Open the queue of a target for changes by a person."""
+    """Open the dead letters of a target, to retry or drop them."""
     return DeadLetters(open_background_connection(settings), settings.org, name, now_micros)
 
 

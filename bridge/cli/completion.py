@@ -27,7 +27,7 @@ def completion(shell: Annotated[Shell, typer.Argument(help="Shell")]) -> None:
 
 
 def handle_completion_request() -> None:
-    """Answer a completion request of the shell."""
+    """Handle a completion request of the shell, if there is one."""
     if _VARIABLE in os.environ:
         from typer._completion_classes import completion_init
 

@@ -21,7 +21,7 @@ Why = Annotated[str | None, typer.Option(help="Reason, stored in the history")]
 
 
 def execute_command(config: list[Path] | None, command: "Command[A]", by: str | None) -> A:
-    """Run a command; a missing dataset or a conflict ends the program."""
+    """Execute a command; exits if the dataset does not exist or a conflict occurs."""
     from contextlib import closing
 
     import msgspec
@@ -48,14 +48,14 @@ def execute_command(config: list[Path] | None, command: "Command[A]", by: str | 
 
 
 def parse_dataset_versions(args: Sequence[str]) -> list[tuple[str, str]]:
-    """Pairs of a dataset and one of its versions."""
+    """Pair each dataset with the version that follows it."""
     if len(args) % 2:
         raise typer.BadParameter(f"missing version for dataset {args[-1]}")
     return list(zip(args[::2], args[1::2], strict=True))
 
 
 def dataset_argument(dataset: str) -> dict[str, str]:
-    """Query parameters of a dataset given by UUID, or by namespace and name in one."""
+    """Query parameters of a dataset given by UUID, or by namespace and name in one string."""
     try:
         return {"id": str(UUID(dataset))}
     except ValueError:

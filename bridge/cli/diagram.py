@@ -42,11 +42,11 @@ def dot(nodes: Iterable[str], edges: Iterable[DiagramEdge]) -> Iterator[str]:
 
 
 def _graph(walk: "LineageResult") -> tuple[list[str], list[DiagramEdge]]:
-    """Distinct datasets of a walk, and its edges by their indexes."""
-    ends = [walk.start, *(end for edge in walk.edges for end in (edge.source, edge.target))]
-    indexes = {end: index for index, end in enumerate(dict.fromkeys(ends))}
+    """Names of the distinct datasets of a walk, and the edges between their indexes."""
+    datasets = [walk.start, *(dataset for edge in walk.edges for dataset in (edge.source, edge.target))]
+    indexes = {dataset: index for index, dataset in enumerate(dict.fromkeys(datasets))}
     edges = [(indexes[edge.source], _edge_label(edge), indexes[edge.target]) for edge in walk.edges]
-    return [_name(end) for end in indexes], edges
+    return [_name(dataset) for dataset in indexes], edges
 
 
 def _name(dataset: "NodeReference | None") -> str:

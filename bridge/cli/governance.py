@@ -134,8 +134,8 @@ def pull(
     assets, problems = _read(paths)
     settings = load_settings(config)
     with _open_sync(settings, policy) as sync:
-        _, remote = sync.plan(assets)
-    edits = plan_file_edits(remote, openmetadata_options(settings).vocabulary)
+        _, plans = sync.plan(assets)
+    edits = plan_file_edits(plans, openmetadata_options(settings).vocabulary)
     count = 0
     for edit in edits:
         for line in edit.patch.splitlines():
@@ -146,7 +146,10 @@ def pull(
             count += problem is None
             problems += [problem] if problem else []
     problems += [
-        f"{' '.join(one.name)}: {said}" for one in remote if one.remote_diff for said in one.remote_diff.problems
+        f"{' '.join(plan.name)}: {problem}"
+        for plan in plans
+        if plan.remote_diff
+        for problem in plan.remote_diff.problems
     ]
     for problem in problems:
         typer.echo(escape(f"problem: {problem}"), err=True)
@@ -185,7 +188,7 @@ def _read(paths: Sequence[Path]) -> "tuple[list[LoadedAsset], list[str]]":
 
 
 def _check_prune(prune: bool, problems: Sequence[str]) -> bool:
-    """Deny pruning while files are unreadable: their assets only seem to be removed."""
+    """Ignore --prune while files are invalid: their assets would look removed."""
     if prune and problems:
         typer.echo("problem: --prune is ignored until all files are valid", err=True)
     return prune and not problems

@@ -142,7 +142,7 @@ def main() -> None:
 
 
 def _configure_stdout() -> None:
-    """Escape what the terminal cannot encode; without stdout, write to the null device."""
+    """Escape characters that the terminal cannot encode; without stdout, write to the null device."""
     if sys.stdout is None:
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - it stays open until the process ends
     if isinstance(sys.stdout, io.TextIOWrapper):

@@ -94,7 +94,9 @@ def _follow(log: "EventSource", interval: float) -> None:
     poll_until_stopped(
         log,
         interval,
-        lambda report: reporter.print_report(report) if any(report[:3]) else None,
+        lambda report: (
+            reporter.print_report(report) if report.accepted or report.rejected or report.unmerged else None
+        ),
         reporter.print_retry,
         threading.Event(),
     )

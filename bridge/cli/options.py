@@ -58,7 +58,7 @@ def accept_old_options(**new_names: str) -> type[TyperCommand]:
 
 
 def dataset_parameters(namespace: str, name: str | None) -> dict[str, str]:
-    """Query parameters of a dataset given as NAMESPACE and NAME, or both in one."""
+    """Query parameters of a dataset given as NAMESPACE and NAME, or as one string."""
     return {"name": namespace} if name is None else {"namespace": namespace, "name": name}
 
 

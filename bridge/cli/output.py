@@ -24,7 +24,7 @@ MORE_RESULTS = "… results truncated: raise --limit"
 
 
 def truncation_note(truncation: "Truncation | None", size_option: str = "--max-edges") -> Iterator[str]:
-    """Name the option that shows more, if results were truncated."""
+    """If results were truncated, name the option that shows more."""
     if truncation is not None:
         yield f"… results truncated: raise {'--depth' if truncation == 'depth' else size_option}"
 
@@ -48,7 +48,7 @@ def print_result(result: object, lines: "Iterable[str]", *, as_json: bool) -> No
 
 
 def print_json(result: object) -> None:
-    """Print one line of JSON in UTF-8, whatever the terminal's encoding."""
+    """Print one line of JSON in UTF-8, regardless of the terminal's encoding."""
     import msgspec
 
     typer.echo(msgspec.json.encode(result))

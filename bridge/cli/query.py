@@ -39,7 +39,7 @@ class QueryRunner(NamedTuple):
         print_result(result, map(escape, lines(result)), as_json=output is OutputFormat.json)
 
     def run(self, query: "Query[A]") -> A:
-        """Run a query; raises NotFound if there is nothing of that name."""
+        """Run a query; raises NotFound if its subject does not exist."""
         from contextlib import closing
 
         from bridge.bootstrap.queries import open_query_service, open_remote_query_service

@@ -67,7 +67,7 @@ def search(
 
 
 def _update_index(config: list[Path] | None, *, rebuild: bool) -> None:
-    """Index what no running service has indexed yet."""
+    """Index changes that no service has indexed yet."""
     from contextlib import closing
 
     from bridge.bootstrap.store import make_indexer

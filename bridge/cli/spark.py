@@ -212,7 +212,7 @@ def _read_api_key(path: Path) -> str:
 
 
 def _write(path: Path, text: str, force: bool) -> None:
-    """Write a file that may contain a key: it is readable by its owner only from the first byte."""
+    """Write a file that may contain a key; from its creation, only the owner can read it."""
     import os
 
     from connectors.errors import ConfigError

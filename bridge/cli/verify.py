@@ -24,7 +24,7 @@ class _Verification(NamedTuple):
 
     checked: int
     differences: "list[Difference]"
-    #: Items absent by intent or because they were rejected: kind, name and reason.
+    #: Items that are absent on purpose, or because the target rejected them.
     reasons: "list[UnsyncedItem]"
     calls: Counter[str]
     status: "SyncStatus"
