@@ -166,7 +166,7 @@ class ComparisonRunner:
             return None
         if batch is None:
             self._batches = None
-        elif batch.differences:
+        elif batch.differences or batch.orphaned:
             self._requeue_differences(batch)
         return batch
 
@@ -204,6 +204,7 @@ class ComparisonRunner:
 
     def _requeue_differences(self, batch: ComparedBatch) -> None:
         with self._db.transaction():
+            self._items.mark_deletions(batch.orphaned)
             self._items.invalidate((difference.kind, difference.key) for difference in batch.differences)
             self._edges.invalidate_into(
                 {difference.key for difference in batch.differences if difference.kind == "lineage"}

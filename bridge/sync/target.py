@@ -49,6 +49,8 @@ class ComparedBatch(NamedTuple):
     kind: str
     checked: int
     differences: Sequence[Difference]
+    #: Entities created by this bridge that no item refers to.
+    orphaned: Sequence[RemoteReference] = ()
 
 
 class ExpectedCount(NamedTuple):

@@ -278,9 +278,9 @@ class OpenMetadataClient:
         return self._read_range("get results", f"{_RESULTS}/{quote(case, safe='')}", start, end)
 
     def check_cases(self, table: str) -> list[JsonObject]:
-        """Fetch the test cases of a table and its columns."""
+        """Fetch the test cases of a table and its columns, with their definitions."""
         filters = {"entityLink": f"<#E::table::{table}>", "includeAllTests": "true"}
-        return [case for page in self.pages("dataQuality/testCases", **filters) for case in page]
+        return [case for page in self.pages("dataQuality/testCases", "testDefinition", **filters) for case in page]
 
     def put_profile(self, table_id: str, body: JsonObject) -> None:
         """Write the profile of a table at a time; an existing one of that time is not replaced."""

@@ -23,6 +23,12 @@ def register_order(rank: int, micros: int, content: bytes) -> bytes:
     return _RANK_TIME_HASH.pack(rank, micros + _SHIFT, content)
 
 
+def order_rank(order: bytes) -> int:
+    """Decode the rank from a register order."""
+    rank: int = _RANK_TIME_HASH.unpack(order)[0]
+    return rank
+
+
 def order_micros(order: bytes) -> int:
     """Decode the event time from a register order, in microseconds."""
     micros: int = _RANK_TIME_HASH.unpack(order)[1]

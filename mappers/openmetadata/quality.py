@@ -12,6 +12,8 @@ from mappers.canonical_json import JsonObject
 from mappers.openmetadata.entity_requests import name_keys
 from mappers.openmetadata.fqn import entity_name, fqn
 
+#: Prefix of the test definitions that only this bridge creates.
+DEFINITION_PREFIX = "lineageBridge_"
 DEFINITIONS, CASES = "dataQuality/testDefinitions", "dataQuality/testCases"
 _STATUSES = {"PASS": "Success", "FAIL": "Failed", "WARN": "Aborted", "SKIP": "Aborted"}
 _MAX_CHARACTERS = 2_000
@@ -47,7 +49,7 @@ class CaseRequests(NamedTuple):
 def case_requests(check: CheckDefinition, subject: CheckSubject) -> CaseRequests:
     """Build the requests that create a check; a check of a column that the table lacks becomes a table check."""
     level = "column" if subject.column else "table"
-    definition = name_keys(entity_name(f"lineageBridge_{check.assertion}_{level}")) | {
+    definition = name_keys(entity_name(f"{DEFINITION_PREFIX}{check.assertion}_{level}")) | {
         "displayName": check.assertion[:_MAX_CHARACTERS] or "check",
         "description": "A check that a job made of its own data.",
         "entityType": level.upper(),

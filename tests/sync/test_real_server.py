@@ -5,7 +5,18 @@ from typing import Any
 import pytest
 
 from bridge.sync.sync_item import Outcome
-from tests.factories import columns, dataset, facet, field, parent, run_event, schema, spark_type, transformation
+from tests.factories import (
+    columns,
+    dataset,
+    dataset_event,
+    facet,
+    field,
+    parent,
+    run_event,
+    schema,
+    spark_type,
+    transformation,
+)
 from tests.sync.openmetadata_harness import OpenMetadataHarness
 from tests.sync.other_writers import Person
 
@@ -161,3 +172,70 @@ def test_consumption_edges_only_for_datasets_that_lead_nowhere() -> None:
         synced.apply(action(3, 2, "write", inputs=[a], outputs=[t])).converge()
         assert synced.edges().keys() == {(A, T), (W + "b", "runs.app")}
         assert synced.calls_of_next_round() == {}
+
+
+ROWS, NOT_NULL = f"{T}.enough (rowCount)", f"{T}.k.filled (completeness)"
+
+
+def expect(second: float, *checks: dict[str, Any]) -> dict[str, Any]:
+    """An asset file that requires checks of t; without checks, it requires none."""
+    expectations = facet(checks=list(checks)) if checks else {"_deleted": True}
+    return dataset_event(second, dataset("t", lineageBridge_expectations=expectations))
+
+
+ENOUGH = {"name": "enough", "check": "rowCount"}
+FILLED = {"name": "filled", "check": "completeness", "column": "k"}
+
+
+def live_cases(synced: OpenMetadataHarness) -> set[str]:
+    return {name for name, case in synced.standin.store.checks.cases.items() if not case.deleted}
+
+
+@pytest.mark.parametrize("remaining", [(), (FILLED,)], ids=["facet deleted", "check removed"])
+def test_withdrawn_check_is_deleted(remaining: tuple[dict[str, Any], ...]) -> None:
+    with OpenMetadataHarness() as synced:
+        synced.apply(write_run(), expect(1, ENOUGH, FILLED)).converge()
+        assert live_cases(synced) == {ROWS, NOT_NULL}
+        synced.apply(expect(2, *remaining)).converge()
+        assert live_cases(synced) == ({NOT_NULL} if remaining else set())
+        assert synced.calls_of_next_round() == {}
+
+
+def test_withdrawn_check_that_runs_still_report_remains() -> None:
+    with OpenMetadataHarness() as synced:
+        synced.apply(write_run(), expect(1, ENOUGH)).converge()
+        synced.apply(expect(2)).converge()
+        assert live_cases(synced) == set()
+        outcome = {"assertion": "rowCount", "name": "enough", "success": True}
+        synced.apply(write_run(3, run=2, dataQualityAssertions=facet(assertions=[outcome]))).converge()
+        assert live_cases(synced) == {ROWS}
+
+
+def test_renamed_check_replaces_its_test_case() -> None:
+    with OpenMetadataHarness() as synced:
+        synced.apply(write_run(), expect(1, ENOUGH)).converge()
+        synced.apply(expect(2, ENOUGH | {"name": "many"})).converge()
+        assert live_cases(synced) == {f"{T}.many (rowCount)"}
+
+
+def test_check_of_a_removed_column_leaves_no_column_test() -> None:
+    with OpenMetadataHarness() as synced:
+        synced.apply(write_run(), expect(1, FILLED)).converge()
+        synced.apply(write_run(5, run=2, schema=schema("v"))).converge()
+        assert live_cases(synced) == {f"{T}.k: filled (completeness)"}
+
+
+def test_test_cases_left_by_earlier_versions_are_deleted() -> None:
+    with OpenMetadataHarness() as synced:
+        synced.compare_seconds = 3600
+        synced.connect()
+        person = Person(synced.standin)
+        synced.apply(write_run(), expect(1, ENOUGH)).converge()
+        link = {"entityLink": f"<#E::table::{T}>"}
+        leftover = {"name": "leftover", "testDefinition": "lineageBridge_rowCount_table"}
+        person.request("PUT", "dataQuality/testCases", leftover | link)
+        foreign = {"name": "foreign", "entityType": "TABLE", "testPlatforms": ["Other"], "description": "x"}
+        person.request("PUT", "dataQuality/testDefinitions", foreign)
+        person.request("PUT", "dataQuality/testCases", {"name": "theirs", "testDefinition": "foreign"} | link)
+        synced.compare()
+        assert live_cases(synced) == {ROWS, f"{T}.theirs"}

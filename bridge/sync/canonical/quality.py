@@ -6,12 +6,24 @@ from typing import Any, NamedTuple
 import msgspec
 
 from bridge.store.database import Database
+from bridge.store.governance_facets import EXPECTATIONS
+from mappers.canonical.identity import NO_ID
+from mappers.canonical.rank import Rank, order_micros, order_rank
+from mappers.openlineage.facets import ExpectationsFacet
+from mappers.openlineage.quality import assertion_id
 
 _CHECKS = """
-SELECT q.qdef_id, d.class_id, q.job_id, q.name, q.sql_expression, q.field_name, q.expected_result
+SELECT q.qdef_id, d.class_id, q.job_id, q.name, q.sql_expression, q.field_name, q.expected_result, q.dataset_id,
+  q.definition_order
 FROM quality_check_def q
 LEFT JOIN ol_dataset d ON d.org_id = q.org_id AND d.dataset_id = q.dataset_id
 WHERE q.org_id = ?1 AND q.qdef_id {ids}
+"""
+_EXPECTATION_FACETS = """
+SELECT owner_id, facet_order, body FROM facet WHERE org_id = ?1 AND owner_id {ids} AND about_id = ?2 AND name = ?3
+"""
+_LAST_REPORTS = """
+SELECT qdef_id, max(executed_at) FROM quality_check_result WHERE org_id = ?1 AND qdef_id {ids} GROUP BY qdef_id
 """
 _PRODUCED = """
 SELECT e.source_id, d.class_id FROM lineage_edge e
@@ -40,6 +52,7 @@ JOIN quality_check_def q ON q.org_id = e.org_id AND q.job_id = e.source_id
 WHERE d.org_id = ?1 AND d.class_id {ids}
 """
 _OF_JOBS = "SELECT qdef_id FROM quality_check_def WHERE org_id = ?1 AND job_id {ids}"
+_CHECKS_OF_RESULTS = "SELECT DISTINCT qdef_id FROM quality_check_result WHERE org_id = ?1 AND qres_id {ids}"
 _OF_CHECKS = "SELECT qres_id FROM quality_check_result WHERE org_id = ?1 AND qdef_id {ids}"
 
 
@@ -51,6 +64,8 @@ class CanonicalCheck(NamedTuple):
     assertion: str
     column: str | None
     expected: str | None
+    #: Removed from the asset files, and not reported by a run since.
+    withdrawn: bool = False
 
 
 class CanonicalCheckResult(NamedTuple):
@@ -69,12 +84,43 @@ def read_checks(db: Database, org: str, checks: Collection[bytes]) -> dict[bytes
         _PRODUCED, sorted({job for _, dataset, job, *_ in rows if job and not dataset}), org
     ):
         written.setdefault(job, set()).add(dataset)
+    declared = {
+        check: dataset
+        for check, *_, dataset, order in rows
+        if dataset and order and order_rank(order) == Rank.STEWARD
+    }
+    withdrawn = _withdrawn_checks(db, org, declared)
     checks_by_id = {}
-    for check, dataset, job, name, assertion, column, expected in rows:
+    for check, dataset, job, name, assertion, column, expected, *_ in rows:
         written_by_job = written.get(job, set())
         subject = dataset or (next(iter(written_by_job)) if len(written_by_job) == 1 else None)
-        checks_by_id[check] = CanonicalCheck(subject, name, assertion or name, column or None, expected)
+        checks_by_id[check] = CanonicalCheck(
+            subject, name, assertion or name, column or None, expected, check in withdrawn
+        )
     return checks_by_id
+
+
+def _withdrawn_checks(db: Database, org: str, declared: dict[bytes, bytes]) -> set[bytes]:
+    """Checks that their dataset no longer expects and that no run has reported since; given by check and dataset."""
+    withdrawn_at: dict[bytes, int] = {}
+    facets = {
+        dataset: (order_micros(order), _expected_checks(dataset, body))
+        for dataset, order, body in db.fetch_for_ids(
+            _EXPECTATION_FACETS, sorted(set(declared.values())), org, NO_ID, EXPECTATIONS
+        )
+    }
+    for check, dataset in declared.items():
+        at, expected = facets.get(dataset, (0, frozenset({check})))
+        if check not in expected:
+            withdrawn_at[check] = at
+    reported_at = dict(db.fetch_for_ids(_LAST_REPORTS, sorted(withdrawn_at), org))
+    return {check for check, at in withdrawn_at.items() if reported_at.get(check, -1) <= at}
+
+
+def _expected_checks(dataset: bytes, body: str | None) -> frozenset[bytes]:
+    """Ids of the checks in the body of an expectations facet; None for a deleted facet."""
+    checks = msgspec.json.decode(body, type=ExpectationsFacet).checks if body else ()
+    return frozenset(assertion_id(dataset, check.check, check.name, check.column) for check in checks)
 
 
 def read_results(db: Database, org: str, results: Collection[bytes]) -> dict[bytes, CanonicalCheckResult]:
@@ -95,6 +141,10 @@ def checks_of_datasets(db: Database, org: str, datasets: Collection[bytes]) -> s
 
 def checks_of_jobs(db: Database, org: str, jobs: Collection[bytes]) -> set[bytes]:
     return {check for (check,) in db.fetch_for_ids(_OF_JOBS, sorted(set(jobs)), org)}
+
+
+def checks_of_results(db: Database, org: str, results: Collection[bytes]) -> set[bytes]:
+    return {check for (check,) in db.fetch_for_ids(_CHECKS_OF_RESULTS, sorted(set(results)), org)}
 
 
 def results_of_checks(db: Database, org: str, checks: Collection[bytes]) -> set[bytes]:

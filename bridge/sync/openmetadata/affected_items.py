@@ -4,10 +4,11 @@ from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from bridge.store.database import Database
+from bridge.store.governance_facets import EXPECTATIONS, datasets_with_facet
 from bridge.store.identity_groups import group_ids
 from bridge.sync.canonical.governance import ACCESS_POLICIES_KEY, datasets_with_governance, datasets_with_results
 from bridge.sync.canonical.jobs import facet_texts
-from bridge.sync.canonical.quality import checks_of_jobs
+from bridge.sync.canonical.quality import checks_of_datasets, checks_of_jobs, checks_of_results
 from bridge.sync.canonical.runs import LogicalRuns
 from bridge.sync.expiry import runs_crossing_retirement
 from bridge.sync.item_store import SyncItemStore
@@ -87,7 +88,19 @@ class OpenMetadataAffectedItems:
         )
         same_key_items = {(kind, key) for kind in _SAME_KEY_KINDS for key in marks.get(kind, ())}
         consumers, governance = self._consumer_items(jobs_of_runs), self._governance_items(marks)
-        return Affected(self._items_of(changed_keys) | run_items | consumers | governance | same_key_items, hashes)
+        checks = self._check_items(marks)
+        return Affected(
+            self._items_of(changed_keys) | run_items | consumers | governance | checks | same_key_items, hashes
+        )
+
+    def _check_items(self, marks: Mapping[str, set[bytes]]) -> set[ItemKey]:
+        """Checks that assets may have withdrawn, and withdrawn checks with new results."""
+        changed = group_ids(self._db, self._org, marks.get("dataset", set())).values()
+        with_expectations = datasets_with_facet(self._db, self._org, set(changed), EXPECTATIONS)
+        checks = set(self._items.get("check", checks_of_datasets(self._db, self._org, with_expectations)))
+        reported = self._items.get("check", checks_of_results(self._db, self._org, marks.get("result", set())))
+        checks |= {key for key, item in reported.items() if item.outcome == Outcome.UNWANTED}
+        return {("check", key) for key in checks}
 
     def _governance_items(self, marks: Mapping[str, set[bytes]]) -> set[ItemKey]:
         """Datasets with a governance facet, now or before, and those with new check results."""

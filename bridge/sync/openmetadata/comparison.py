@@ -18,6 +18,7 @@ from bridge.sync.target import ComparedBatch, Difference
 from connectors.errors import TargetRejected
 from mappers.canonical_json import JsonObject
 from mappers.openmetadata.preserved_fields import READ_FIELDS, differing_fields
+from mappers.openmetadata.quality import DEFINITION_PREFIX
 
 _TEST_CASES_PER_BATCH = 500
 
@@ -39,13 +40,23 @@ class QualityCheckComparison:
             }
             by_table = self._by_table(compared)
             cases = dict(zip(by_table, self._pool.map(self._cases, by_table), strict=True))
+            orphaned = [case for cases_of_table in cases.values() for case in self._orphans(cases_of_table or {})]
             differences = [
                 Difference("check", key, remote.name, description)
                 for table, remotes in by_table.items()
                 for key, remote in remotes.items()
                 if (description := _describe_case(remote, cases[table]))
             ]
-            yield ComparedBatch("check", sum(map(len, by_table.values())), differences)
+            yield ComparedBatch("check", sum(map(len, by_table.values())), differences, orphaned)
+
+    def _orphans(self, cases: Mapping[str, JsonObject]) -> list[RemoteReference]:
+        """Test cases with our definitions that no check refers to: earlier versions left them."""
+        remotes = [
+            RemoteReference("testCase", str(case["id"]), name)
+            for name, case in cases.items()
+            if str((case.get("testDefinition") or {}).get("name", "")).startswith(DEFINITION_PREFIX)
+        ]
+        return [remote for remote in remotes if not self._ctx.items.find_by_remote_id(remote.id)]
 
     def _by_table(self, items: Mapping[bytes, SyncItem]) -> dict[str, dict[bytes, RemoteReference]]:
         """Test cases by table."""
@@ -58,22 +69,22 @@ class QualityCheckComparison:
                 by_table.setdefault(dataset.remote.name, {})[key] = remote
         return by_table
 
-    def _cases(self, table: str) -> dict[str, str] | None:
-        """Ids of the test cases of a table by name; None if the table does not exist."""
+    def _cases(self, table: str) -> dict[str, JsonObject] | None:
+        """Test cases of a table by name; None if the table does not exist."""
         try:
-            return {str(case["fullyQualifiedName"]): str(case["id"]) for case in self._ctx.client.check_cases(table)}
+            return {str(case["fullyQualifiedName"]): case for case in self._ctx.client.check_cases(table)}
         except TargetRejected as error:
             if error.status == NOT_FOUND:
                 return None
             raise
 
 
-def _describe_case(remote: RemoteReference, cases: Mapping[str, str] | None) -> str | None:
+def _describe_case(remote: RemoteReference, cases: Mapping[str, JsonObject] | None) -> str | None:
     if cases is None:
         return None  # reported as a missing table
     if remote.name not in cases:
         return "is missing"
-    return None if cases[remote.name] == remote.id else "was recreated under the same name"
+    return None if cases[remote.name]["id"] == remote.id else "was recreated under the same name"
 
 
 #: Edges per batch.

@@ -8,6 +8,7 @@ from bridge.sync.sync_item import RemoteReference
 from connectors.openmetadata.client import OpenMetadataClient
 from mappers.canonical_json import JsonObject
 from mappers.openmetadata.fqn import fqn, split_fqn
+from mappers.openmetadata.quality import CASES
 from mappers.timestamps import format_timestamp
 
 #: Up to this many names per parent are looked up one by one.
@@ -35,7 +36,7 @@ TYPES = {
     "apiEndpoints": "apiEndpoint",
 }
 #: Collection by entity type.
-COLLECTIONS = {type_: collection for collection, type_ in TYPES.items()}
+COLLECTIONS = {type_: collection for collection, type_ in TYPES.items()} | {"testCase": CASES}
 
 
 class FoundEntity(NamedTuple):
@@ -53,7 +54,7 @@ class FoundEntity(NamedTuple):
         return cls(str(entity["id"]), bool(entity.get("deleted")), str(entity.get("updatedBy") or ""), changed_at)
 
     def remote(self, collection: str, name: str) -> RemoteReference:
-        return RemoteReference(TYPES[collection], self.id, name)
+        return RemoteReference(TYPES.get(collection, "testCase"), self.id, name)
 
     def describe_deletion(self, name: str) -> str:
         """Message for an operator about a soft-deleted foreign entity."""
@@ -87,6 +88,8 @@ class EntityLookup:
 
     def find_all(self, collection: str, names: Collection[str], *, refresh: bool = False) -> dict[str, FoundEntity]:
         """Entities by fully qualified name (case-sensitive), including soft-deleted ones."""
+        if collection not in LIST_PARENT:
+            return self._look_up(collection, sorted(set(names)))
         names_by_parent: dict[str, list[str]] = {}
         for name in sorted(set(names)):
             names_by_parent.setdefault(parent_of(collection, name), []).append(name)

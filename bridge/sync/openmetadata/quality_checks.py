@@ -58,16 +58,20 @@ class QualityCheckPusher:
         pushed = self._ctx.requests.map(self._put, desired, _failed)
         datasets = {case.item.key: case.dataset for case in desired}
         to_verify = items_to_verify("dataset", pushed, datasets)
-        moved_checks = {
-            result.item.key
-            for result in pushed
+        unchanged = [result for result in planned if isinstance(result, Completed)]
+        moved = [
+            result
+            for result in (*unchanged, *pushed)
             if isinstance(result, Completed) and result.remote != result.item.remote
-        }
-        results = self._ctx.items.get("result", results_of_checks(self._ctx.db, self._ctx.org, moved_checks))
+        ]
+        moved_keys = {result.item.key for result in moved}
+        results = self._ctx.items.get("result", results_of_checks(self._ctx.db, self._ctx.org, moved_keys))
+        replaced = [result.item for result in moved if result.outcome is not Outcome.WAITING]
         return BatchResult(
-            [*(result for result in planned if isinstance(result, Completed)), *pushed],
+            [*unchanged, *pushed],
             affected={("result", key) for key in results},
             to_verify=to_verify,
+            orphaned=[item.remote for item in replaced if item.remote and item.created_by_us],
         )
 
     def _plan(self, items: Sequence[SyncItem]) -> list[_DesiredTestCase | Completed]:
@@ -87,6 +91,10 @@ class QualityCheckPusher:
         """Desired test case, or the reason for its absence."""
         if check is None or check.dataset is None:
             return item.complete(Outcome.UNWANTED, "a test of a job that does not write exactly one dataset")
+        if check.withdrawn:
+            return item.complete(
+                Outcome.UNWANTED, "no asset file requires it any more", remote=None, fingerprint=None
+            )
         remote = entities.remote(check.dataset)
         if remote is None:
             # results need the test case, which is gone with its table

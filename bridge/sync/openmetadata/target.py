@@ -36,6 +36,8 @@ NAME = "openmetadata"
 #: Batch sizes: large enough that listing entities pays off, small enough that the edges of a batch
 #: take seconds at most.
 _ENTITY_BATCH, _LINEAGE_BATCH, _RUN_BATCH, _CHECK_BATCH, _DELETION_BATCH = 2_000, 200, 500, 200, 100
+#: Raise it when the desired state changes for the same input: every item is planned once after the upgrade.
+_MAPPING_VERSION = 2
 #: Kinds whose items stand for several remote objects.
 _COUNTED_BY_EDGE = ("lineage",)
 #: Record keys that describe the columns and tasks of an entity.
@@ -97,7 +99,7 @@ class OpenMetadataTarget:
         self._requests = RequestPool(self._pool, client.probe)
         # values only, without those that do not change what is pushed: other differences trigger a full sync
         identity = options._replace(batch_size=0, concurrency=0, max_deletions=0)
-        self.settings = TargetIdentity(client.url, fingerprint(identity).hex())
+        self.settings = TargetIdentity(client.url, fingerprint([identity, _MAPPING_VERSION]).hex())
         lookup = EntityLookup(client, self._pool, options.layout.service, clock)
         self._entities = EntityPusher(client, lookup, options, items, self._requests, clock)
         ctx = OpenMetadataContext(db, org, client, options, items, self._requests)

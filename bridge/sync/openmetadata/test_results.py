@@ -107,7 +107,10 @@ class CheckResultPusher:
             result = results.get(item.key)
             check = checks.get(result.check) if result else None
             if result is None or check is None or check.outcome in (Outcome.UNWANTED, Outcome.OFF):
-                planned.append(item.complete(Outcome.UNWANTED, check.reason if check else "its check is unknown"))
+                reason = check.reason if check else "its check is unknown"
+                is_case_deleted = check is not None and check.remote is None
+                gone = {"remote": None, "fingerprint": None} if is_case_deleted else {}
+                planned.append(item.complete(Outcome.UNWANTED, reason, **gone))
             elif check.remote is None:
                 planned.append(item.complete(Outcome.WAITING, "its test case is not in OpenMetadata yet"))
             else:

@@ -55,6 +55,7 @@ _QUALITY: dict[str, dict[str, Handler]] = {
     "dataQuality/testDefinitions/name/{fqn}": {"GET": definitions.read},
     "dataQuality/testCases": {"PUT": cases.put, "POST": cases.create, "GET": cases.list_cases},
     "dataQuality/testCases/name/{fqn}": {"GET": cases.read},
+    "dataQuality/testCases/{id}": {"DELETE": cases.delete},
     f"{_RESULTS}/{{fqn}}": {"POST": results.post, "GET": results.read},
     f"{_RESULTS}/{{fqn}}/{{timestamp}}": {"DELETE": results.delete},
     "tables/{id}/tableProfile": {"PUT": profiles.put},
