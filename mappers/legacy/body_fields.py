@@ -14,14 +14,14 @@ _decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
 
 
 class Timestamp(NamedTuple):
-    """A time in microseconds, and its text with a time zone."""
+    """A time in microseconds, and as ISO 8601 text with a time zone."""
 
     micros: int
     text: str
 
 
 def parse_time(text: str, path: str, notes: list[str]) -> Timestamp:
-    """Parse a time; one without a zone is assumed to be in UTC, with a note."""
+    """Parse a time; a time without a zone is assumed to be in UTC, and noted."""
     try:
         micros, note = parse_timestamp(text)
     except ValueError as error:
@@ -33,7 +33,7 @@ def parse_time(text: str, path: str, notes: list[str]) -> Timestamp:
 
 
 class BodyFields:
-    """An object in a body. Nulls and empty texts count as absent, numbers as the text they are written as."""
+    """An object in a body. Null and empty members count as absent; numbers can be read as text."""
 
     def __init__(self, members: dict[str, Any], path: str, notes: list[str]) -> None:
         self._members = {key: value for key, value in members.items() if value is not None and value != ""}
@@ -53,56 +53,57 @@ class BodyFields:
         return f"{self._path}.{key}".lstrip(".")
 
     def get(self, *keys: str) -> tuple[str, Any]:
-        """Name and value of the first of these members that is present; otherwise the first name and None."""
+        """Return name and value of the first of these members that is present, otherwise the first name and None."""
         self._read_keys.update(keys)
         return next(((key, self._members[key]) for key in keys if key in self._members), (keys[0], None))
 
     def text(self, *keys: str) -> str | None:
-        """A text or number as text, None if it is absent; raises InvalidInput for any other type."""
+        """Read a text or number as text; None if it is absent. Raises InvalidInput for any other type."""
         key, value = self.get(*keys)
         if isinstance(value, bool) or not isinstance(value, str | int | float | None):
             raise InvalidInput("must be a string", self.path_to(key))
         return None if value is None else _as_text(value, self.path_to(key)).strip() or None
 
     def required(self, *keys: str) -> str:
-        """A text that is required; raises InvalidInput if it is absent."""
+        """Read a required text; raises InvalidInput if it is absent."""
         text = self.text(*keys)
         if text is None:
             raise InvalidInput("is missing", self.path_to(keys[0]))
         return text
 
     def time(self, *keys: str) -> Timestamp | None:
-        """A time, None if it is absent."""
+        """Read a time; None if it is absent."""
         key, _ = self.get(*keys)
         text = self.text(*keys)
         return parse_time(text, self.path_to(key), self.notes) if text else None
 
     def object(self, key: str) -> "BodyFields":
-        """The members of an object; none if it is absent."""
+        """Read an object; empty if it is absent."""
         _, value = self.get(key)
         if not isinstance(value, dict | None):
             raise InvalidInput("must be an object", self.path_to(key))
         return BodyFields(value or {}, self.path_to(key), self.notes)
 
     def objects(self, key: str) -> "list[BodyFields]":
-        """The objects of a list; none if it is absent."""
+        """Read a list of objects; empty if it is absent."""
         _, value = self.get(key)
         if not isinstance(value, list | None):
             raise InvalidInput("must be a list", self.path_to(key))
         objects = []
-        for i, item in enumerate(value or ()):
+        for index, item in enumerate(value or ()):
+            path = f"{self.path_to(key)}[{index}]"
             if not isinstance(item, dict):
-                raise InvalidInput("must be an object", f"{self.path_to(key)}[{i}]")
-            objects.append(BodyFields(item, f"{self.path_to(key)}[{i}]", self.notes))
+                raise InvalidInput("must be an object", path)
+            objects.append(BodyFields(item, path, self.notes))
         return objects
 
     def unread(self) -> dict[str, Any]:
-        """The members that no other method has read."""
+        """Return the members that have not been read."""
         return {key: value for key, value in self._members.items() if key not in self._read_keys}
 
 
 def _as_text(value: str | float, path: str) -> str:
     try:
         return str(value)
-    except ValueError as error:  # a number with thousands of digits
+    except ValueError as error:  # the number has thousands of digits
         raise InvalidInput("must be a string", path) from error

@@ -1,4 +1,4 @@
-"""Datasets of legacy bodies as OpenLineage datasets."""
+"""Converts the datasets of legacy bodies to OpenLineage datasets."""
 
 import re
 from typing import Any, Literal
@@ -20,7 +20,7 @@ def parse_datasets(body: BodyFields, side: Side, names: LegacyNamespaces) -> lis
 
 
 def parse_dataset(dataset: BodyFields, side: Side, names: LegacyNamespaces) -> JsonObject:
-    """Parse a dataset; members outside its facets are read as facets."""
+    """Parse a dataset; members that are not otherwise used become facets."""
     name = read_dataset_name(dataset, names)
     facets = dataset.object("facets").unread()
     side_facets = {kind: dataset.object(kind).unread() for kind in ("inputFacets", "outputFacets")}
@@ -30,16 +30,19 @@ def parse_dataset(dataset: BodyFields, side: Side, names: LegacyNamespaces) -> J
 def build_dataset(
     name: DatasetName, values: JsonObject, side: Side, body: BodyFields, side_facets: JsonObject | None = None
 ) -> JsonObject:
-    """Build a dataset with version, path and statistics; every other value becomes a facet of the same name."""
+    """Build a dataset with version, path and statistics; every other value becomes a facet with the same name."""
     remaining = dict(values)
     dataset_facets = _take_version_and_path(remaining)
     statistics = _take_statistics(remaining, body)
-    sides = {kind: custom_facets("DatasetFacet", facets) for kind, facets in (side_facets or {}).items() if facets}
+    built_side_facets = {
+        kind: custom_facets("DatasetFacet", facets) for kind, facets in (side_facets or {}).items() if facets
+    }
     if statistics:
-        sides.setdefault(f"{side}Facets", {}).setdefault(
-            f"{side}Statistics", standard_facet(f"{side}Statistics", statistics)
-        )
-    return {**name._asdict(), "facets": dataset_facets | custom_facets("DatasetFacet", remaining), **sides}
+        statistics_name = f"{side}Statistics"
+        own_facets = built_side_facets.setdefault(f"{side}Facets", {})
+        own_facets.setdefault(statistics_name, standard_facet(statistics_name, statistics))
+    dataset_facets |= custom_facets("DatasetFacet", remaining)
+    return {**name._asdict(), "facets": dataset_facets, **built_side_facets}
 
 
 def _take_version_and_path(values: JsonObject) -> JsonObject:

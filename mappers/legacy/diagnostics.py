@@ -1,4 +1,4 @@
-"""Diagnostics with file, line and level."""
+"""Errors and warnings with file and line."""
 
 from typing import Any, Literal, NamedTuple
 

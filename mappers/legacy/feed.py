@@ -10,7 +10,7 @@ from mappers.errors import InvalidInput
 from mappers.legacy.technology import Technology
 from mappers.redaction import is_secret_name
 
-#: Names that a column may have; the first that is present counts.
+#: Accepted names of each column; the first name that is present is used.
 COLUMNS: dict[str, tuple[str, ...]] = {
     "technology": ("technology",),
     "namespace": ("namespace",),
@@ -27,9 +27,9 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "outputs": ("outputs", "output"),
 }
 _TIME_COLUMNS = frozenset((*COLUMNS["start_time"], *COLUMNS["end_time"]))
-#: Parent of the processes of a run manager: one process per type of request.
+#: Prefix of the process names of a run manager, which has one process per type of request.
 RUN_MANAGEMENT = "RunMgmt"
-#: A text before `=` is a namespace if it is in capitals, a URL, or one of these; the agent has the same rule.
+#: A text before `=` is a namespace if it is in capitals, a URL, or one of these. The agent applies the same rule.
 NAMESPACE_KEYWORDS = frozenset({
     "abfs", "abfss", "adl", "bigquery", "cassandra", "db2", "dbfs", "file", "gcs", "gs", "hdfs", "hive",
     "iceberg", "impala", "kafka", "local", "mariadb", "mongodb", "mssql", "mysql", "nfs", "oracle",
@@ -41,9 +41,9 @@ _INTEGER = re.compile(r"-?[0-9]{1,9}")
 
 
 def normalize_row(row: Mapping[str, Any], zone: tzinfo) -> JsonObject:
-    """Convert a row to JSON values, adding the zone to times without one, so that it is recognized again.
+    """Convert a row to JSON values and add the zone to times without one, so that repeated rows are recognized.
 
-    Start and end are not changed: only both together determine which hour is meant when a clock was set back.
+    Start and end stay unchanged: if the clock was set back, only both together show which hour is meant.
     """
     return {key: _json_value(value, None if key.lower() in _TIME_COLUMNS else zone) for key, value in row.items()}
 
@@ -61,7 +61,7 @@ def row_to_run_event(row: Mapping[str, Any], technology: str, zone: tzinfo, note
         raise InvalidInput(f"must be one of {', '.join(Technology)}: {technology_name[:32]!r}", "technology")
     if fields["status"] is None:
         raise InvalidInput("is missing", "status")
-    namespace, name = _job(fields, technology_name)
+    namespace, name = _job_name(fields, technology_name)
     facets = {key: value for key, value in values.items() if not is_secret_name(key)}
     run: JsonObject = {"facets": facets}
     _set_times(run, {"startTime": fields["start_time"], "endTime": fields["end_time"]}, zone, notes)
@@ -77,19 +77,19 @@ def row_to_run_event(row: Mapping[str, Any], technology: str, zone: tzinfo, note
     body: JsonObject = {"eventType": str(fields["status"]), "run": run, "job": job}
     for side in ("inputs", "outputs"):
         if fields[side] is not None:
-            body[side] = _datasets(fields[side])
+            body[side] = _parse_datasets(fields[side])
     return body
 
 
 def _reject_extra_values(row: Mapping[str, Any]) -> None:
-    """Reject a row with values after the last column: it is unknown which of its values is extra."""
+    """Reject a row with more values than columns, because any of its values may be the extra one."""
     extra_values = row.get("")
     if isinstance(extra_values, list) and any(value not in (None, "") for value in extra_values):
         raise InvalidInput(f"the row has {len(extra_values)} value(s) too many for the header: is one not quoted?")
 
 
-def _job(fields: Mapping[str, Any], technology: str) -> tuple[str, str]:
-    """Name of the process: the type of a request, otherwise the name in the row."""
+def _job_name(fields: Mapping[str, Any], technology: str) -> tuple[str, str]:
+    """Return namespace and name of the process, which is named after the request type or as the row says."""
     namespace = str(fields["namespace"] or technology)
     if technology == "RUNMGR" and fields["request_type"] is not None:
         return namespace, f"{RUN_MANAGEMENT}/{fields['request_type']}"
@@ -106,8 +106,8 @@ def _job_type_facet(technology: str) -> JsonObject:
     }
 
 
-def _datasets(value: Any) -> list[JsonObject]:
-    """Parse datasets: a list of objects and URLs, or URLs separated by commas; `NAMESPACE=NAME` sets both."""
+def _parse_datasets(value: Any) -> list[JsonObject]:
+    """Parse a list of objects or texts, or texts separated by commas; a text is a URL or `NAMESPACE=NAME`."""
     items = value if isinstance(value, list) else [part.strip() for part in str(value).split(",")]
     datasets: list[JsonObject] = []
     for item in items:
@@ -132,12 +132,12 @@ def _is_namespace_keyword(namespace: str) -> bool:
 
 
 def _parse_integer(value: Any) -> Any:
-    """Convert the text of an integer, as text files contain it."""
+    """Convert the text of an integer; any other value is returned unchanged."""
     return int(value) if isinstance(value, str) and _INTEGER.fullmatch(value) else value
 
 
 def _set_times(run: JsonObject, values: JsonObject, zone: tzinfo, notes: list[str]) -> None:
-    """Set start and end of a run; a text that is not a time is rejected where times are parsed."""
+    """Set start and end of a run; a text that is not a time is passed on, and rejected by the translator."""
     times = {name: _add_zone(value, zone) for name, value in values.items() if value is not None}
     run.update({name: time if isinstance(time, str) else time.isoformat() for name, time in times.items()})
     start, end = (_parse_datetime(times.get(name)) for name in values)
@@ -153,7 +153,7 @@ def _set_times(run: JsonObject, values: JsonObject, zone: tzinfo, notes: list[st
 
 
 def _add_zone(value: Any, zone: tzinfo) -> str | datetime:
-    """Add the zone to a time without one; a time with a zone, or a text that is not a time, stays a text."""
+    """Add the zone to a time without one; a time with a zone, or a text that is not a time, is returned as text."""
     time = _parse_datetime(value)
     return str(value) if time is None or time.tzinfo else time.replace(tzinfo=zone)
 

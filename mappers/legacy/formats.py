@@ -20,14 +20,17 @@ class LegacyFormat(StrEnum):
 
 
 class TranslatedBody(NamedTuple):
-    """The events of a body, and notes about the assumptions made."""
+    """The events of a body, and notes on the assumptions made."""
 
     events: list[bytes]
     notes: list[str]
 
 
 def translate_body(body_format: LegacyFormat, body: bytes, names: LegacyNamespaces, received: str) -> TranslatedBody:
-    """Translate a body received at a time; raises InvalidInput with the offending field."""
+    """Translate a body; `received` is the time of a request without one.
+
+    Raises InvalidInput with the offending field.
+    """
     notes: list[str] = []
     try:
         return TranslatedBody(_translate(body_format, BodyFields.parse(body, notes), names, received), notes)

@@ -9,14 +9,14 @@ from mappers.naming import canonical_namespace
 
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*)://([^/]*)(.*)", re.DOTALL)
 _AUTOSYS = re.compile(r"autosys(?::(?://)?(.*))?", re.IGNORECASE | re.DOTALL)
-#: Object stores have keys without a leading slash; file systems have paths with one.
+#: Names in object stores have no leading slash; paths in file systems have one.
 _OBJECT_STORE_SCHEMES = frozenset({"s3", "gs"})
 _FILE_SYSTEM_SCHEMES = frozenset({"hdfs", "dbfs", "abfss", "abfs", "wasbs", "wasb", "adl"})
 _OBJECT_STORE_KEYWORDS = {"S3": "s3", "S3A": "s3", "S3N": "s3", "GS": "gs", "GCS": "gs"}
 _FILE_KEYWORDS = frozenset({"FILE", "LOCAL", "NFS", "UNIX"})
 #: `user:password@` before the host; a password may contain a slash, and a port is a number.
 _LOGIN = re.compile(r"(?<=://)(?:[^/]*@|[^/@:]*:(?!\d+/)[^@]*@)")
-#: Schemes whose URLs have a container where others have a login.
+#: URLs with a container before the `@`, where other URLs have a login.
 _CONTAINER_URLS = ("abfss://", "abfs://", "wasbs://", "wasb://")
 _SERVER_SETTINGS = {"DB2": "db2_url", "TERADATA": "teradata_url", "HDFS": "hdfs_url"}
 
@@ -47,13 +47,16 @@ class DatasetName(NamedTuple):
 
 
 def read_job_name(job: BodyFields, names: LegacyNamespaces, *, namespace: str | None = None) -> JobName:
-    """Read the name of a job; `namespace` is used if the body has none."""
+    """Read the name of a job; `namespace` is the default if the body has none."""
     sent = job.text("namespace") if namespace else job.required("namespace")
     return job_name(sent or namespace or "", job.required("name"), names, job.path_to("name"))
 
 
 def job_name(namespace: str, name: str, names: LegacyNamespaces, path: str) -> JobName:
-    """Resolve a job name: `AUTOSYS` is the configured instance, `AUTOSYS:PRD` another, `BOX/JOB` a job in a box."""
+    """Resolve a job name.
+
+    `AUTOSYS` stands for the configured instance, `AUTOSYS:PRD` for another one, and `BOX/JOB` for a job in a box.
+    """
     autosys = _AUTOSYS.fullmatch(namespace)
     if autosys is None:
         return JobName(namespace, name)
@@ -65,7 +68,7 @@ def job_name(namespace: str, name: str, names: LegacyNamespaces, path: str) -> J
 
 
 def read_dataset_name(dataset: BodyFields, names: LegacyNamespaces) -> DatasetName:
-    """Read the name of a dataset; a URL determines its namespace."""
+    """Read the name of a dataset; if the name is a URL, it determines the namespace."""
     name = _without_login(dataset.required("name"), dataset.path_to("name"), dataset.notes)
     namespace = dataset.text("namespace")
     if (url_name := _name_url(name)) is not None:
@@ -88,7 +91,7 @@ def read_dataset_name(dataset: BodyFields, names: LegacyNamespaces) -> DatasetNa
 
 
 def _without_login(url: str, path: str, notes: list[str]) -> str:
-    """Remove user and password from a URL: names are visible to everybody."""
+    """Remove user and password from a URL, because names are visible to all users."""
     if not _URL.fullmatch(url) or url.lower().startswith(_CONTAINER_URLS):
         return url
     cleaned = _LOGIN.sub("", url, count=1)
@@ -98,7 +101,7 @@ def _without_login(url: str, path: str, notes: list[str]) -> str:
 
 
 def _name_url(name: str) -> DatasetName | None:
-    """Split the URL of a stored dataset: bucket or host is the namespace, key or path the name."""
+    """Split the URL of a stored dataset into a namespace (bucket or host) and a name (key or path)."""
     match = _URL.fullmatch(name)
     if match is None:
         return None

@@ -23,8 +23,7 @@ _RUN_ID = ("runId", "run_id")
 def translate_request(body: BodyFields, names: LegacyNamespaces, received: str) -> list[bytes]:
     """Translate a request to register a dataset; `received` is its time unless the body contains one.
 
-    The requested metadata stays in the request: nothing about the dataset changes before the request is
-    approved.
+    The requested metadata is stored with the request; the dataset does not change until the request is approved.
     """
     name = read_dataset_name(body, names)
     submitter = body.required("submitted_by", "submittedBy")
@@ -41,7 +40,7 @@ def translate_request(body: BodyFields, names: LegacyNamespaces, received: str) 
 
 
 def translate_dataset(body: BodyFields, names: LegacyNamespaces) -> list[bytes]:
-    """Translate the version of an existing dataset: as output of a run if there is a job, otherwise by itself."""
+    """Translate a version of an existing dataset to the output of a run if there is a job, else to a DatasetEvent."""
     name = read_dataset_name(body, names)
     version = body.required("version")
     status = (body.text("status") or "COMPLETE").upper()
@@ -49,30 +48,29 @@ def translate_dataset(body: BodyFields, names: LegacyNamespaces) -> list[bytes]:
     time, start = _required_time(body), body.time("startTime")
     run_id, job = _read_run(body, names)
     if job is None:
-        return [_build_version_event(body, name, version, (status, event_type), time)]
+        return [_build_version_event(body, name, version, status, event_type, time)]
     output = build_dataset(name, body.unread() | {"version": version}, "output", body)
     run_id = run_id or _derive_run_id(body, job, start or time)
     return build_run_events(LegacyRun(event_type, time, start, run_id, {}, job, {}, [], [output]), names)
 
 
 def _build_version_event(
-    body: BodyFields, name: DatasetName, version: str, status: tuple[str, str], time: Timestamp
+    body: BodyFields, name: DatasetName, version: str, status: str, event_type: str, time: Timestamp
 ) -> bytes:
-    """Build the event of a version without a run; a version that is not complete does not exist (yet)."""
-    state, event_type = status
-    key = "version"
+    """Build the event of a version without a run; unless the status is complete, the version does not exist yet."""
+    version_key = "version"
     if event_type != "COMPLETE":
         body.notes.append(
-            f"{body.path_to('status')} {state[:64]!r}: the version does not exist, only its name is stored"
+            f"{body.path_to('status')} {status[:64]!r}: the version does not exist, only its name is stored"
         )
-        key = "attemptedVersion"
-    dataset = build_dataset(name, body.unread() | {"status": state, key: version}, "output", body)
+        version_key = "attemptedVersion"
+    dataset = build_dataset(name, body.unread() | {"status": status, version_key: version}, "output", body)
     facets = dataset["facets"] | dataset.pop("outputFacets", {})
     return build_event("DatasetEvent", time.text, None, {"dataset": {**dataset, "facets": facets}})
 
 
 def _read_run(body: BodyFields, names: LegacyNamespaces) -> tuple[str | None, JobName | None]:
-    """Read the run and the job that wrote a version; each is a name or an object."""
+    """Read the run id and the job name of a version; run and job are either names or objects."""
     _, run = body.get("run")
     run_id = body.object("run").text(*_RUN_ID) if isinstance(run, dict) else body.text("run", *_RUN_ID)
     _, job = body.get("job")
@@ -86,7 +84,7 @@ def _read_run(body: BodyFields, names: LegacyNamespaces) -> tuple[str | None, Jo
 
 
 def translate_process(body: BodyFields, names: LegacyNamespaces) -> list[bytes]:
-    """Translate a run of a process; without an id, one is derived from its start, otherwise from its time."""
+    """Translate a run of a process; a missing run id is derived from its start time or, without one, its time."""
     job = read_job_name(body, names, namespace=_AUTOSYS)
     state, event_type = parse_event_type(body, "status")
     time, start, end = _required_time(body), body.time("startTime"), body.time("endTime")

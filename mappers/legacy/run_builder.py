@@ -10,7 +10,7 @@ from mappers.openlineage.event_builder import build_event, custom_facet, custom_
 
 TERMINAL = frozenset({"COMPLETE", "FAIL", "ABORT"})
 
-#: States of schedulers by OpenLineage event type, two-letter codes of Autosys reports included.
+#: Scheduler states by OpenLineage event type, including the two-letter codes of Autosys reports.
 _STATES = {
     "START": "START STARTED STARTING ST",
     "RUNNING": "RUNNING RU",
@@ -23,7 +23,7 @@ EVENT_TYPES = {state: event_type for event_type, states in _STATES.items() for s
 
 
 class LegacyRun(NamedTuple):
-    """A run at one time; facets are values from which facets are still to be built."""
+    """The state of a run at one time; `run_facets` and `job_facets` contain values that become facets."""
 
     event_type: str
     time: Timestamp
@@ -38,7 +38,7 @@ class LegacyRun(NamedTuple):
 
 
 def parse_event_type(body: BodyFields, *keys: str) -> tuple[str, str]:
-    """Read a state; returns it as sent, and its event type."""
+    """Read a state; returns it in capitals, and its event type."""
     state = body.required(*keys).upper()
     event_type = EVENT_TYPES.get(state)
     if event_type is None:
@@ -47,15 +47,15 @@ def parse_event_type(body: BodyFields, *keys: str) -> tuple[str, str]:
 
 
 def derive_run_id(job: JobName, start: Timestamp) -> str:
-    """Derive the id of a run from its job and its start."""
+    """Derive the id of a run from its job and its start time."""
     return str(uuid.uuid5(uuid.NAMESPACE_URL, "\0".join((job.namespace, job.name, str(start.micros)))))
 
 
 def build_run_events(run: LegacyRun, names: LegacyNamespaces) -> list[bytes]:
     """Build the event of a run, preceded by a START event if its start time is known.
 
-    Boxes become a facet of the job and not the parent of the run: that would need the id of the run of the box,
-    which is unknown, and every invented id would be a run that never ends.
+    Boxes become a facet of the job, not the parent of the run, because the run ids of the boxes are unknown: an
+    invented id would create a run that never ends.
     """
     job = {"namespace": run.job.namespace, "name": run.job.name}
     job_facets = custom_facets("JobFacet", run.job_facets)
@@ -77,7 +77,7 @@ def build_run_events(run: LegacyRun, names: LegacyNamespaces) -> list[bytes]:
 
 
 def _with_parent(facets: JsonObject, names: LegacyNamespaces) -> JsonObject:
-    """Normalize the name of the job of a parent run."""
+    """Normalize the job name in the parent facet."""
     parent = facets.get("parent")
     if not isinstance(parent, dict):
         return facets

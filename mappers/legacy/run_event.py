@@ -21,7 +21,7 @@ def translate_run_event(body: BodyFields, names: LegacyNamespaces) -> list[bytes
     run_id = run.text("runId", "run_id") or _run_id(event_type, job, start, time, run)
     inputs, outputs = parse_datasets(body, "input", names), parse_datasets(body, "output", names)
     producer = body.text("producer")
-    body.get("schemaURL")  # read, so that it does not become a facet
+    body.get("schemaURL")  # marks it as read, so that it does not become a facet
     if event_type == "OTHER" and state != "OTHER":
         run_facets.setdefault("status", state)
     return build_run_events(
@@ -44,7 +44,7 @@ def translate_run_event(body: BodyFields, names: LegacyNamespaces) -> list[bytes
 def _event_time(
     event_type: str, start: Timestamp | None, end: Timestamp | None, sent: Timestamp | None, run: BodyFields
 ) -> Timestamp:
-    """Choose the time of an event: the end of an end event, the start of a start event, otherwise any time sent."""
+    """Choose the end time of an end event, the start time of a start event, or else any time in the event."""
     if event_type in TERMINAL:
         time = end or sent or start
     elif event_type == "START":
@@ -64,7 +64,7 @@ def _event_time(
 def _run_id(event_type: str, job: JobName, start: Timestamp | None, time: Timestamp, run: BodyFields) -> str:
     """Derive the id of a run from its job and start, so that all events with the same start agree.
 
-    The nominal time comes second: a run and its repetition have the same one.
+    The nominal time is only a fallback, because a rerun has the same nominal time.
     """
     run_start = start or (time if event_type == "START" else None)
     nominal = run.object("facets").get("nominalTime")[1]

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class Technology(StrEnum):
-    """Technology of the runs in a feed, for rows that do not contain it."""
+    """Technology of the runs in a feed whose rows do not contain it."""
 
     autosys = "AUTOSYS"
     runmgr = "RUNMGR"

@@ -11,22 +11,26 @@ if TYPE_CHECKING:
 
 
 class ReportContext(NamedTuple):
-    """Settings for a report: the instance, the order of its dates, the time zone, and facts from definitions."""
+    """What a report does not contain: the instance, its date order and time zone, and facts from job definitions."""
 
     instance: str
     order: DateOrder
     zone: tzinfo
-    #: From definitions, where known: boxes of each job, statuses it waits for, exit codes that mean success.
+    #: For each job whose definition is known: its boxes, the statuses it waits for, the exit codes that mean success.
     boxes: Mapping[str, tuple[str, ...]] = {}
     awaited_statuses: Mapping[str, "Sequence[StatusCondition]"] = {}
     success_rules: Mapping[str, Mapping[str, str]] = {}
 
     def isoformat(self, text: str) -> str:
-        """Convert a time of a report to ISO 8601; raises ValueError if the time does not exist."""
+        """Convert a time in a report to ISO 8601; raises ValueError if the time does not exist."""
         return parse_report_time(text, self.order, self.zone).isoformat()
 
     def run_interval(self, start: str | None, end: str | None) -> tuple[str | None, str | None]:
-        """Convert start and end; raises ValueError if the end is before the start in both occurrences of its hour."""
+        """Convert start and end to ISO 8601.
+
+        An end in an hour that occurs twice is the second occurrence if the first one is before the start. Raises
+        ValueError if the end is before the start anyway.
+        """
         start_time, end_time = (
             parse_report_time(text, self.order, self.zone) if text else None for text in (start, end)
         )
@@ -38,5 +42,5 @@ class ReportContext(NamedTuple):
 
 
 def run_id(run: int, attempt: int | None) -> str:
-    """Id of a run as in the agent: its number and its attempt."""
+    """Format a run id like the agent does, from run number and attempt."""
     return f"{run}/{1 if attempt is None else attempt}"

@@ -12,7 +12,7 @@ _PARTS = re.compile(
     r"(\d{1,4})[-/.](\d{1,2}|[A-Za-z]{3})[-/.](\d{1,4})"
     r"(?: +(\d{1,2}):(\d{2})(?::(\d{2}))?(?: ?([AaPp])[Mm])?)?"
 )
-#: A date within a line, with or without a time of day; without groups, for use in other patterns.
+#: A date with an optional time of day, as a pattern without groups for use in other patterns.
 DATE = re.sub(r"(?<!\\)\((?!\?)", "(?:", _PARTS.pattern)
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MAX_MONTH = 12
@@ -21,16 +21,16 @@ _YEAR_DIGITS = 4
 
 
 class DateOrderGuess(NamedTuple):
-    """The date order of a report, and whether its dates prove it."""
+    """The date order of a report, and whether its dates leave no doubt."""
 
     order: DateOrder
     certain: bool
 
 
 def guess_date_order(texts: Iterable[str]) -> DateOrderGuess:
-    """Guess the date order of a report: by a year in front, or by a number that is too large for a month.
+    """Guess the date order of a report from a leading year, or from a number that is too large for a month.
 
-    Dates with names of months are valid in any order.
+    Dates with month names are unambiguous in any order.
     """
     dates = [match for match in map(_PARTS.fullmatch, texts) if match]
     numeric_dates = [match for match in dates if match[2].isdigit()]
@@ -49,7 +49,7 @@ def has_time_of_day(text: str) -> bool:
 
 
 def parse_report_time(text: str, order: DateOrder, zone: tzinfo) -> datetime:
-    """Parse a time; raises ValueError if it does not exist. In a repeated hour, it is the first occurrence."""
+    """Parse a time; raises ValueError if it does not exist. In an hour that occurs twice, the first one is meant."""
     match = _PARTS.fullmatch(text)
     if match is None:
         raise ValueError(f"{text!r} is not a time")
@@ -75,7 +75,7 @@ def _month(name: str) -> int:
 
 
 def _hour(hour: int, meridiem: str | None) -> int:
-    """Hour of the day; `meridiem` is the first letter of AM or PM on a 12-hour clock."""
+    """Convert to a 24-hour clock; `meridiem` is the first letter of AM or PM, None for a 24-hour clock."""
     if meridiem is None:
         return hour
     if not 1 <= hour <= _NOON:

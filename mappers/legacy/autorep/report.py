@@ -1,6 +1,6 @@
 """Parses `autorep -J … -s` and `-d` reports.
 
-Rows are read from the right, because long names shift the columns of a report.
+Rows are parsed from the right, because long names shift the columns of a report.
 """
 
 import re
@@ -21,7 +21,7 @@ _EVENT = re.compile(
     rf"[ \t]+(?P<event>[A-Z_]+|\[[^\]]+\])[ \t]+(?P<time>{DATE})(?:[ \t]+(?P<attempt>\d+))?"
     rf"(?:[ \t]+(?P<processed>[A-Z]{{2}}))?(?:[ \t]+(?P<processed_at>{DATE}))?(?:[ \t]+(?P<machine>\S+))?[ \t]*"
 )
-#: Announces an alarm, on the line before it or on the same line.
+#: Announces an alarm, whose details follow on the same line or the next one.
 _ALARM = re.compile(r"[ \t]*\[\*+ *ALARM *\*+\](?P<alarm>.*)")
 _TIME = re.compile(rf"({DATE})\b.*")
 _STATUSES = START_STATES | END_STATES | frozenset(IDLE.values())
@@ -29,7 +29,7 @@ _HEADERS = re.compile(r"\s*(?:Job Name\s|Status/\[Event\]|[_\-][_\- ]*$)")
 
 
 class StatusEvent(NamedTuple):
-    """A status that a run reached."""
+    """A status that a run has reached."""
 
     status: str
     time: str
@@ -38,7 +38,7 @@ class StatusEvent(NamedTuple):
 
 
 class Alarm(NamedTuple):
-    """An alarm of a job, with its attempt and its time if reported."""
+    """An alarm of a job, with its time and attempt if they are reported."""
 
     name: str
     time: str | None
@@ -46,7 +46,7 @@ class Alarm(NamedTuple):
 
 
 class ReportRow(NamedTuple):
-    """A job in a report with its last run, or the run that was requested."""
+    """A job in a report, with its last run or the run that the report was requested for."""
 
     file: str
     line: int
@@ -73,14 +73,14 @@ class ReportRow(NamedTuple):
 
 
 class AutorepReport(NamedTuple):
-    """Rows of a report, lines that cannot be parsed, and counts of lines that are not part of a run, by kind."""
+    """The rows of a report, problems, and the number of lines of each kind that do not belong to a run."""
 
     rows: list[ReportRow]
     problems: list[Diagnostic]
     other_lines: Counter[str]
 
     def times(self) -> list[str]:
-        """All times in the report."""
+        """Return all times in the report."""
         times = [time for row in self.rows for time in (row.start, row.end) if time]
         times += [event.time for row in self.rows for event in row.events]
         return times + [alarm.time for row in self.rows for alarm in row.alarms if alarm.time]
@@ -100,6 +100,7 @@ def parse_report(text: str, file: str) -> AutorepReport:
 class _ReportParser:
     def __init__(self, file: str) -> None:
         self._file = file
+        #: Depth and name of the boxes around the current row, outermost first.
         self._boxes: list[tuple[int, str]] = []
         #: An alarm was announced, but its name has not been read yet.
         self._alarm_announced = False
@@ -110,8 +111,8 @@ class _ReportParser:
         if match := _ROW.fullmatch(line):
             self.flush_alarm()
             depth = len(match["indent"])
-            self._boxes = [box for box in self._boxes if box[0] < depth]
-            rows.append(_row(match, self._file, number, tuple(name for _, name in self._boxes)))
+            self._boxes = [(box_depth, box) for box_depth, box in self._boxes if box_depth < depth]
+            rows.append(_build_row(match, self._file, number, tuple(name for _, name in self._boxes)))
             self._boxes.append((depth, rows[-1].name))
         elif rows and (alarm := _ALARM.fullmatch(line)):
             self.flush_alarm()
@@ -148,7 +149,7 @@ class _ReportParser:
             return
         self.flush_alarm()
         rows = self.report.rows
-        event = StatusEvent(name.strip("[]"), match["time"], _number(match["attempt"]), match["machine"])
+        event = StatusEvent(name.strip("[]"), match["time"], _optional_int(match["attempt"]), match["machine"])
         rows[-1] = rows[-1]._replace(events=(*rows[-1].events, event))
         if event.status not in START_STATES | END_STATES:
             self.report.other_lines[event.status] += 1
@@ -158,25 +159,25 @@ class _ReportParser:
         rows[-1] = rows[-1].with_alarm(name, time)
 
 
-def _row(match: "re.Match[str]", file: str, number: int, boxes: tuple[str, ...]) -> ReportRow:
+def _build_row(match: "re.Match[str]", file: str, number: int, boxes: tuple[str, ...]) -> ReportRow:
     code = match["exit"] if match["exit"] is not None else match["code"]
     return ReportRow(
         file,
         number,
         match["name"],
         boxes,
-        _time(match["start"]),
-        _time(match["end"]),
+        _optional_time(match["start"]),
+        _optional_time(match["end"]),
         match["status"],
-        _number(match["run"]),
-        _number(match["attempt"]),
-        _number(code),
+        _optional_int(match["run"]),
+        _optional_int(match["attempt"]),
+        _optional_int(code),
     )
 
 
-def _time(text: str) -> str | None:
+def _optional_time(text: str) -> str | None:
     return None if text.startswith("---") else text
 
 
-def _number(text: str | None) -> int | None:
+def _optional_int(text: str | None) -> int | None:
     return None if text is None else int(text)

@@ -10,40 +10,31 @@ from mappers.legacy.autorep.report import Alarm, AutorepReport, ReportRow, Statu
 from mappers.legacy.autorep.states import ACTIVE, END_STATES, ENDED, IDLE, START_STATES, infer_outcome
 from mappers.legacy.diagnostics import Diagnostic
 
-#: Final states of a job that satisfy a condition, by predicate.
+#: Final states that satisfy a condition on another job, by predicate.
 _SATISFIES: dict[str, frozenset[str]] = {
     "success": frozenset({"SU"}), "failure": frozenset({"FA"}), "terminated": frozenset({"TE"}),
     "done": frozenset({"SU", "FA", "TE"}), "notrunning": frozenset(),
 }  # fmt: skip
-#: Rows by job name and run number.
-_Parents = Mapping[tuple[str, int], ReportRow]
+#: Rows by job name and run number, to find the runs of boxes.
+_RowsByRun = Mapping[tuple[str, int], ReportRow]
 
 
 def upstream_runs(row: ReportRow, rows: Mapping[str, ReportRow], context: ReportContext) -> list[dict[str, Any]]:
-    """Infer the runs that a run seems to have waited for, from definitions and times.
+    """Infer the runs that a run probably waited for, from definitions and times.
 
-    A condition tests the states of jobs, not runs: the runs are inferred, and the links are marked accordingly.
+    A condition tests the states of jobs, not of runs, so the links are marked as inferred.
     """
     links: list[dict[str, Any]] = []
     for awaited in context.awaited_statuses.get(row.name, ()):
         upstream = rows.get(awaited.job)
-        if (
-            awaited.instance is not None
-            or upstream is None
-            or upstream.end is None
-            or row.start is None
-            or upstream.run is None
-        ):
+        if awaited.instance is not None or upstream is None:
+            continue  # the report contains no row of the upstream job
+        if upstream.end is None or upstream.run is None or row.start is None:
             continue
-        upstream_end, start = (
-            parse_report_time(upstream.end, context.order, context.zone),
-            parse_report_time(row.start, context.order, context.zone),
-        )
-        is_too_old = (
-            awaited.lookback is not None
-            and awaited.lookback
-            and (start - upstream_end).total_seconds() > awaited.lookback * 60
-        )
+        upstream_end = parse_report_time(upstream.end, context.order, context.zone)
+        start = parse_report_time(row.start, context.order, context.zone)
+        lookback = awaited.lookback or None
+        is_too_old = lookback is not None and (start - upstream_end).total_seconds() > lookback * 60
         if upstream_end > start or is_too_old or upstream.status not in _SATISFIES[awaited.predicate]:
             continue
         job = {"namespace": f"autosys://{context.instance}", "name": awaited.job}
@@ -52,21 +43,21 @@ def upstream_runs(row: ReportRow, rows: Mapping[str, ReportRow], context: Report
 
 
 class RunHistory(NamedTuple):
-    """Run events of a report, and problems."""
+    """The run events of a report, and problems."""
 
     bodies: list[JsonObject]
     problems: list[Diagnostic]
 
 
 def build_run_history(report: AutorepReport, context: ReportContext) -> RunHistory:
-    """Build the events of the runs in a report: each end with its start, and every attempt with events."""
+    """Build one event for each run in a report, or one for each attempt if the attempts are listed."""
     history = RunHistory([], [])
-    parents = {(row.name, row.run): row for row in report.rows if row.run is not None}
-    by_name = {row.name: row for row in report.rows}
+    rows_by_run = {(row.name, row.run): row for row in report.rows if row.run is not None}
+    rows_by_name = {row.name: row for row in report.rows}
     for row in report.rows:
         try:
-            bodies = list(_run_bodies(row, parents, context))
-            if bodies and (links := upstream_runs(row, by_name, context)):
+            bodies = list(_run_bodies(row, rows_by_run, context))
+            if bodies and (links := upstream_runs(row, rows_by_name, context)):
                 bodies[-1]["run"]["facets"]["lineageBridge_runLinks"] = {"upstream": links}
         except ValueError as error:
             history.problems.append(Diagnostic(row.file, row.line, "error", f"{row.name}: {error}: not imported"))
@@ -95,12 +86,12 @@ def _warnings(row: ReportRow, bodies: list[JsonObject]) -> Iterator[Diagnostic]:
         yield Diagnostic(row.file, row.line, "warning", message)
 
 
-def _run_bodies(row: ReportRow, parents: _Parents, context: ReportContext) -> Iterator[JsonObject]:
+def _run_bodies(row: ReportRow, rows_by_run: _RowsByRun, context: ReportContext) -> Iterator[JsonObject]:
     attempts = _group_attempts(row)
     if not attempts and row.start is None:
-        return  # it never ran
+        return  # the job has never run
     for attempt in attempts:
-        yield _attempt_body(row, attempt, parents, context)
+        yield _attempt_body(row, attempt, rows_by_run, context)
     if attempts:
         return
     state = (ENDED.get(row.status) if row.end else None) or ACTIVE.get(row.status)
@@ -109,7 +100,7 @@ def _run_bodies(row: ReportRow, parents: _Parents, context: ReportContext) -> It
         if row.end and not state
         else None
     )
-    body = _run_body(row, state or inferred or "OTHER", row.attempt, row.start, row.end, parents, context)
+    body = _run_body(row, state or inferred or "OTHER", row.attempt, row.start, row.end, rows_by_run, context)
     if state is None:
         body["run"]["facets"]["jobState"] = _job_state(row, context)
     if inferred:
@@ -118,9 +109,9 @@ def _run_bodies(row: ReportRow, parents: _Parents, context: ReportContext) -> It
 
 
 def _job_state(row: ReportRow, context: ReportContext) -> JsonObject:
-    """State of a job that is not running, and its last end."""
-    ended = {"lastEnd": context.isoformat(row.end)} if row.end else {}
-    return {"status": _status_name(row), **ended}
+    """Return the state of a job that is not running, and when its last run ended."""
+    last_end = {"lastEnd": context.isoformat(row.end)} if row.end else {}
+    return {"status": _status_name(row), **last_end}
 
 
 def _status_name(row: ReportRow) -> str:
@@ -128,7 +119,7 @@ def _status_name(row: ReportRow) -> str:
 
 
 class _Attempt(NamedTuple):
-    """An attempt of a run: its events, and changes of its status by hand."""
+    """An attempt of a run: its events, and manual changes of its status."""
 
     attempt: int | None
     events: list[StatusEvent]
@@ -136,7 +127,7 @@ class _Attempt(NamedTuple):
 
 
 def _group_attempts(row: ReportRow) -> list[_Attempt]:
-    """Group events by attempt; a manual change has attempt 0, and belongs to the attempt that it follows."""
+    """Group events by attempt; a manual change has attempt 0, and belongs to the preceding attempt."""
     attempts: dict[int | None, _Attempt] = {}
     newest: _Attempt | None = None
     for event in row.events:
@@ -152,26 +143,28 @@ def _group_attempts(row: ReportRow) -> list[_Attempt]:
     return list(attempts.values())
 
 
-def _attempt_body(row: ReportRow, attempt: _Attempt, parents: _Parents, context: ReportContext) -> JsonObject:
-    """Build the event of an attempt; without an end in its events, it ends with the manual change."""
+def _attempt_body(row: ReportRow, attempt: _Attempt, rows_by_run: _RowsByRun, context: ReportContext) -> JsonObject:
+    """Build the event of an attempt; if its events contain no end, a manual change ends it."""
     start = next((event.time for event in attempt.events if event.status in START_STATES), row.start)
     end_events = [event for event in attempt.events if event.status in END_STATES]
     if not end_events or (end_events[-1].status == "RESTART" and attempt.events[-1].status != "RESTART"):
         end_events = attempt.manual_changes
-    # RESTART is the time at which the next attempt is due, not a second end of this one.
+    # RESTART is the time when the next attempt is due; it counts as an end only if there is no other.
     end_event = next(
         (event for event in reversed(end_events) if event.status != "RESTART"), end_events[-1] if end_events else None
     )
     state = "RUNNING" if end_event is None else "FAILURE" if end_event.status == "RESTART" else end_event.status
-    # The exit code of a row belongs to its last action.
+    # After a manual change, the exit code of the row is not that of the command.
     attempt_row = row._replace(exit_code=None) if attempt.manual_changes else row
-    body = _run_body(
-        attempt_row, state, attempt.attempt, start, end_event.time if end_event else None, parents, context
-    )
+    end = end_event.time if end_event else None
+    body = _run_body(attempt_row, state, attempt.attempt, start, end, rows_by_run, context)
     if attempt.manual_changes:
         change = attempt.manual_changes[-1]
-        manual = {"by": "a change of status by hand", "status": change.status, "time": context.isoformat(change.time)}
-        body["run"]["facets"]["manual"] = manual
+        body["run"]["facets"]["manual"] = {
+            "by": "a change of status by hand",
+            "status": change.status,
+            "time": context.isoformat(change.time),
+        }
     if end_event and (machine := next((event.machine for event in attempt.events if event.machine), None)):
         body["run"]["facets"]["machine"] = {"name": machine}
     return body
@@ -187,7 +180,7 @@ def _run_body(
     attempt: int | None,
     start: str | None,
     end: str | None,
-    parents: _Parents,
+    rows_by_run: _RowsByRun,
     context: ReportContext,
 ) -> JsonObject:
     boxes = row.boxes or context.boxes.get(row.name, ())
@@ -199,11 +192,11 @@ def _run_body(
         run["startTime"] = start_time
     if end_time is not None:
         run["endTime"] = end_time
-    if row.exit_code is not None and end is not None and attempt == row.attempt:  # of the last attempt
+    if row.exit_code is not None and end is not None and attempt == row.attempt:  # a row describes its last attempt
         run["facets"]["exitCode"] = row.exit_code
     if alarms := [_alarm_content(alarm, context) for alarm in row.alarms if alarm.attempt == attempt]:
         run["facets"]["alarms"] = {"alarms": alarms}
-    box = parents.get((boxes[-1], row.run)) if boxes and row.run is not None else None
+    box = rows_by_run.get((boxes[-1], row.run)) if boxes and row.run is not None else None
     if box is not None:
         job = {"namespace": f"AUTOSYS:{context.instance}", "name": "/".join((*box.boxes, box.name))}
         run["facets"]["parent"] = {"run": {"runId": run_id(box.run or 0, box.attempt)}, "job": job}

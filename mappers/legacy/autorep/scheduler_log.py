@@ -1,6 +1,6 @@
 """Parses scheduler logs into runs.
 
-A log contains one change of status or one alarm per line, and no run numbers.
+A line of a log contains a status change or an alarm, and no run number.
 """
 
 import re
@@ -21,22 +21,22 @@ _CHANGE = re.compile(
 _ALARM = re.compile(
     rf"{_AT}.*?(?:EVENT:\s+ALARM\s+ALARM:|\[\*+ *ALARM *\*+\])\s*(?P<alarm>[A-Z_]+)\s+JOB:\s+(?P<job>\S+).*"
 )
-#: Kind of any other line: its event, otherwise its message id.
+#: The kind of any other line is its event, or else its message id.
 _OTHER_LINES = (re.compile(r"EVENT:\s+([A-Z_]+)(?:\s+STATUS:\s+([A-Z_]+))?"), re.compile(r"(CAUAJM_\w+)"))
 _STATUS_CODES = {status: code for code, status in (ENDED | ACTIVE).items() if code != "RE"}
 
 
 class LogText(NamedTuple):
-    """Text of a log, and its file."""
+    """The text of a log, and its file name."""
 
     file: str
     text: str
 
 
 def parse_scheduler_logs(texts: Iterable[LogText]) -> AutorepReport:
-    """Group the changes of each job into runs, from a start to the following end; other lines are counted.
+    """Group the status changes of each job into runs, from a start to the next end, and count all other lines.
 
-    Consecutive logs of one scheduler are one log: a run may start in one and end in the next.
+    Consecutive logs of one scheduler are read as one log, so a run may start in one and end in the next.
     """
     parser = _LogParser()
     for file, text in texts:
@@ -47,15 +47,16 @@ def parse_scheduler_logs(texts: Iterable[LogText]) -> AutorepReport:
 
 
 def first_timestamp(text: str) -> str | None:
-    """Time of the first change in a log."""
+    """Return the time of the first status change in a log."""
     match = _CHANGE.search(text)
     return match["time"] if match else None
 
 
 class _LogParser:
     def __init__(self) -> None:
-        #: Index of the row of the newest run of each job, and the jobs whose newest run has not ended.
+        #: Row index of the newest run of each job.
         self._newest: dict[str, int] = {}
+        #: Jobs whose newest run has not ended.
         self._running: set[str] = set()
         self.report = AutorepReport([], [], Counter())
 
@@ -92,6 +93,6 @@ class _LogParser:
 
 
 def _line_kind(line: str) -> str:
-    """Kind of a line that is not part of a run."""
+    """Return the kind of a line that is not part of a run."""
     match = next(filter(None, (pattern.search(line) for pattern in _OTHER_LINES)), None)
     return " ".join(filter(None, match.groups())) if match else "another line"

@@ -2,23 +2,23 @@
 
 from collections.abc import Mapping
 
-#: States by their two letters in a report.
+#: States by their two-letter codes in a report.
 ENDED = {"SU": "SUCCESS", "FA": "FAILURE", "TE": "TERMINATED"}
 ACTIVE = {"ST": "STARTING", "RU": "RUNNING", "RE": "FAILURE"}
-#: States between two runs.
+#: States of a job between two runs.
 IDLE = {
     "IN": "INACTIVE", "AC": "ACTIVATED", "OI": "ON_ICE", "OH": "ON_HOLD", "NO": "ON_NOEXEC", "QU": "QUE_WAIT",
     "PE": "PEND_MACH", "RW": "RESWAIT",
 }  # fmt: skip
-#: Jobs about to run show a priority or the number of the next run: their last run is uncertain.
+#: Rows of jobs that are about to run show a priority or the number of the next run, so the last run is uncertain.
 _ABOUT_TO_RUN = frozenset({"AC", "QU", "PE", "RW"})
-#: States in events of a run.
+#: States that start or end a run.
 START_STATES = frozenset({"STARTING", "RUNNING"})
 END_STATES = frozenset({"SUCCESS", "FAILURE", "TERMINATED", "RESTART"})
 
 
 def is_success(code: int, rule: Mapping[str, str]) -> bool:
-    """True if an exit code means success: by `fail_codes`, else by `success_codes`, else by the maximum."""
+    """True if an exit code means success by `fail_codes`, else by `success_codes`, else by `max_exit_success`."""
     if codes := rule.get("fail_codes"):
         return not _contains(code, codes)
     if codes := rule.get("success_codes"):
@@ -36,10 +36,10 @@ def _contains(code: int, codes: str) -> bool:
 
 
 def infer_outcome(status: str, code: int | None, rule: Mapping[str, str] | None) -> str | None:
-    """Infer from the exit code how the last run of an idle job ended; None if that is unknown.
+    """Infer the outcome of an idle job's last run from its exit code; None if it cannot be inferred.
 
-    It is unknown for an unknown state, and for a code below zero, where Autosys ended the run. Only a
-    definition determines whether a code above zero is a success.
+    A negative code says nothing, because Autosys itself ended the run. Whether a positive code is a success depends
+    on the job definition, so without one the outcome is unknown.
     """
     is_idle = status in IDLE and status not in _ABOUT_TO_RUN
     if code is None or code < 0 or not is_idle or (rule is None and code):

@@ -1,1 +1,1 @@
-"""JIL: parser, job catalog, and lineage of job definitions."""
+"""Parses JIL, and extracts jobs, dependencies and lineage from it."""

@@ -2,7 +2,7 @@
 
 import re
 
-#: Operations, each on a type of object.
+#: Known subcommands: operations on types of objects.
 SUBCOMMANDS = frozenset(
     f"{verb}_{object_type}"
     for verb, object_types in {
@@ -14,14 +14,14 @@ SUBCOMMANDS = frozenset(
     }.items()
     for object_type in object_types.split()
 )
-#: Anything like a subcommand starts a statement, known or not: it is never part of the previous one.
+#: Everything that looks like a subcommand starts a statement, even if it is unknown.
 _SUBCOMMAND = re.compile(r"(?:insert|update|delete|override|rename)_\w+")
-#: So does any other operation on these objects, unless it is an attribute.
+#: Any other operation on these objects also starts a statement, unless it is the name of an attribute.
 _OTHER_SUBCOMMAND = re.compile(
     r"[a-z]+_(?:job|box|machine|global|xinst|resource|job_type|monbro|blob|glob|connectionprofile)"
 )
 
-#: Values that may continue on the next line.
+#: Lists, which may continue on the next line.
 LISTS = frozenset(
     [
         "start_times",
@@ -41,7 +41,7 @@ LISTS = frozenset(
     ]
 )
 CONDITIONS = frozenset({"condition", "box_success", "box_failure"})
-#: Free text, which may contain names of attributes.
+#: Free text, which may contain attribute names.
 TEXTS = frozenset({"command", "description", "notification_msg", "sql_command", "sp_arg", "filter", "blob_input"})
 
 _ATTRIBUTE_NAMES = """
@@ -86,7 +86,7 @@ win_event_datetime win_event_description win_event_id win_event_op win_event_sou
 win_log_name wsdl_operation wsdl_url xcrypt_type xinst xkey_to_manager xmachine xport xtype zos_dataset
 zos_dsn_renamed zos_dsn_updated zos_explicit_dsn zos_jobname zos_trigger_by zos_trigger_on zos_trigger_type
 """
-#: Attributes of objects other than jobs; those of monitors and connection profiles are unknown.
+#: Attributes of objects other than jobs; the attributes of monitors and connection profiles are unknown.
 _OBJECT_ATTRIBUTE_NAMES = {
     "machine": (
         "agent_name character_code description encryption_type factor force heartbeat_attempts heartbeat_freq "
@@ -104,14 +104,14 @@ ATTRIBUTES = frozenset(name.lower() for name in _ATTRIBUTE_NAMES.split()).union(
 
 
 def is_subcommand(name: str) -> bool:
-    """True for a word that starts a statement, known or not."""
+    """True if a word starts a statement, even if the subcommand is unknown."""
     return _SUBCOMMAND.fullmatch(name) is not None or (
         name not in ATTRIBUTES and _OTHER_SUBCOMMAND.fullmatch(name) is not None
     )
 
 
 def is_valid_attribute(attribute: str, subcommand: str) -> bool:
-    """True if the object of a subcommand can have an attribute; any, if its attributes are unknown."""
+    """True if the object of a subcommand can have an attribute, or if the attributes of the object are unknown."""
     _, _, object_type = subcommand.partition("_")
     valid = ATTRIBUTES if object_type in {"job", "box"} else _OBJECT_ATTRIBUTES.get(object_type)
     return valid is None or attribute in valid

@@ -48,7 +48,7 @@ class InvalidCondition(PermanentError):
 
 
 class StatusCondition(NamedTuple):
-    """A job has a status that it reached within the lookback, in minutes."""
+    """A job has reached a status within the lookback, in minutes."""
 
     job: str
     instance: str | None
@@ -75,7 +75,7 @@ class GlobalCondition(NamedTuple):
 
 
 class CompoundCondition(NamedTuple):
-    """Two conditions, of which both or either must hold."""
+    """Two conditions joined with AND (`&`) or OR (`|`)."""
 
     left: "Condition"
     join: Literal["&", "|"]
@@ -87,7 +87,7 @@ Condition = Atom | CompoundCondition
 
 
 class JobState(NamedTuple):
-    """State of a job: its current status, its last end in minutes, and its exit code."""
+    """State of a job: its current status, the time of its last end in minutes, and its exit code."""
 
     status: str
     ended: float | None = None
@@ -98,7 +98,7 @@ class JobState(NamedTuple):
 def parse_condition(text: str) -> Condition:
     """Parse a condition; raises InvalidCondition with the position of the error."""
     try:
-        # Transformed while it is parsed, so that its length is not limited.
+        # The parser builds the result directly, without a parse tree, so the length of a condition is not limited.
         condition = cast("Condition", _parser().parse(text))
     except UnexpectedInput as error:
         raise InvalidCondition(_message(error, text)) from error
@@ -114,7 +114,7 @@ def _message(error: UnexpectedInput, text: str) -> str:
 
 
 def atomic_conditions(condition: Condition) -> Iterator[Atom]:
-    """Atomic conditions, from left to right."""
+    """Yield the atomic conditions from left to right."""
     pending = [condition]
     while pending:
         current = pending.pop()
@@ -125,7 +125,7 @@ def atomic_conditions(condition: Condition) -> Iterator[Atom]:
 
 
 def evaluate(condition: Condition, is_true: Callable[[Atom], bool]) -> bool:
-    """Evaluate a condition from left to right, as written, given the truth of its atomic conditions."""
+    """Evaluate a condition strictly from left to right; `is_true` evaluates its atomic conditions."""
     compounds: list[CompoundCondition] = []
     while isinstance(condition, CompoundCondition):
         compounds.append(condition)
@@ -144,9 +144,9 @@ def is_satisfied(
     now: float,
     own_end: float | None = None,
 ) -> bool:
-    """Evaluate a condition on the current states of jobs, not on single runs.
+    """Evaluate a condition against the current states of jobs, not against individual runs.
 
-    An undefined job makes its part false; a job that is on ice makes it true, however long ago.
+    A condition on an undefined job is false. A condition on a job that is on ice is true, regardless of the lookback.
     """
 
     def is_true(atom: Atom) -> bool:
@@ -186,7 +186,7 @@ def _is_recent(
     own_end: float | None,
     condition: StatusCondition | ExitCodeCondition,
 ) -> bool:
-    """True if a job ended recently enough; a lookback of zero counts from the last end of the waiting job."""
+    """True if a job ended within the lookback; zero means since the last end of the waiting job."""
     if lookback is None or (
         isinstance(condition, StatusCondition) and condition.predicate == "notrunning" and state.ended is None
     ):
@@ -197,7 +197,7 @@ def _is_recent(
 
 
 def _compares(actual: str, operator: Operator, expected: str) -> bool:
-    """Compare as numbers if both values are numbers, otherwise as texts."""
+    """Compare two values as numbers if both are numbers, otherwise as texts."""
     try:
         order = _order(float(actual), float(expected))
     except ValueError:
@@ -245,7 +245,7 @@ def _operator(token: Token) -> Operator:
 
 
 def _minutes(lookback: Token | None) -> int | None:
-    """Parse `hhhh.mm`; a number alone is hours, and 9999 means no limit."""
+    """Convert a lookback `hhhh.mm` or `hhhh` to minutes; 9999 means no limit."""
     if lookback is None:
         return FOREVER
     hours, _, minutes = re.sub(r"[.:]", ".", str(lookback)).partition(".")

@@ -11,14 +11,14 @@ Side = Literal["input", "output"]
 
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*)://([^/]*)/?(.*)", re.DOTALL)
 _DRIVE = re.compile(r"[A-Za-z]:[\\/].*", re.DOTALL)
-#: Not a JDBC URL, but still a name: on its own, or after a login.
+#: A database name that is not a JDBC URL, with or without a login before it.
 _DATABASE_NAME = re.compile(r"[\w.$#-]+|[^@]*@/*([\w.$#-]+(?::\d+)?(?:/[\w.$#-]+)?)")
 _NOT_FILES = ("/dev/", "/proc/")
 _GLOB_FACTOR = 0.7
 
 
 class DatasetCandidate(NamedTuple):
-    """A dataset that a job seems to read or write."""
+    """A dataset that a job probably reads or writes."""
 
     side: Side
     namespace: str
@@ -28,7 +28,7 @@ class DatasetCandidate(NamedTuple):
     confidence: float
 
 
-#: Datasets of one flow: each output is derived from all inputs, and from nothing else.
+#: Datasets of one flow; each output is derived from all inputs of the flow, and from nothing else.
 DataFlow = list[DatasetCandidate]
 
 
@@ -38,19 +38,19 @@ def expand_variables(text: str, variables: Mapping[str, str]) -> str:
 
 
 def is_device(path: str) -> bool:
-    """True for a path that intentionally refers to no file."""
+    """True if a path refers to a device and not to a file."""
     return path.startswith(_NOT_FILES) or path.upper() in {"NUL", "CON"}
 
 
 def dataset_candidates(
     side: Side, text: str | None, evidence: str, confidence: float, variables: Mapping[str, str]
 ) -> DataFlow:
-    """Candidate for a path or URL; none if it contains unknown variables, or is not the location of a file."""
+    """Return the candidate for a path or URL; empty if it contains unknown variables, or does not locate a file."""
     path = expand_variables(text or "", variables)
     if not path or "$" in path or "`" in path or is_device(path):
         return []
     if _DRIVE.fullmatch(path):
-        # As its URL names it: `file:///C:/data` is `/C:/data`.
+        # The name is the same as for the URL of the file: `file:///C:/data` becomes `/C:/data`.
         path = "/" + path.replace("\\", "/")
     if (url := _URL.fullmatch(path)) is not None:
         scheme = canonical_namespace(f"{url[1].lower()}://").removesuffix("://")
@@ -67,14 +67,14 @@ def dataset_candidates(
 
 
 class ConnectedDatabase(NamedTuple):
-    """A database, None if it is unknown, and a warning if it is uncertain."""
+    """A database (None if it is unknown), and a warning if it is unknown or uncertain."""
 
     database: JdbcDatabase | None
     warning: str | None = None
 
 
 def parse_connect_string(text: str | None) -> ConnectedDatabase:
-    """Parse a `connect_string`; tables of an unknown database are never assigned to another."""
+    """Parse a `connect_string`; the tables of an unknown database are not assigned to any other."""
     connect_string = (text or "").strip()
     if not connect_string:
         return ConnectedDatabase(None, "sql_command without connect_string: its datasets are unknown")

@@ -33,11 +33,11 @@ _WRAPPERS = frozenset({"nohup", "time", "exec", "nice", "env", "command", "sudo"
 class DatasetCandidates(NamedTuple):
     """Datasets that a job definition mentions, their flows, and the scripts that the job runs."""
 
-    #: Each once per side, with its highest confidence.
+    #: Each dataset once per side, with its highest confidence.
     datasets: list[DatasetCandidate]
     flows: list[DataFlow]
     scripts: list[str]
-    #: Attributes that look like datasets, but cannot be resolved.
+    #: Warnings about attributes that seem to name datasets but cannot be resolved.
     warnings: list[str]
 
 
@@ -49,7 +49,7 @@ def find_datasets(job: JobDefinition, conventions: OptionConventions = OptionCon
     scanner = _AttributeScanner(variables)
     job_datasets = list(scanner.job_datasets(job))
     flows: list[DataFlow] = []
-    # A command that ends with a backslash is incomplete, so the meaning of its arguments is unknown.
+    # A command that ends with a backslash is incomplete, so it is not analyzed.
     if (text := job.get("command")) and job.type not in {"BOX", "FW", "FT"} and not text.endswith("\\"):
         flows = _CommandScanner(conventions, scripts).flows(parse_commands(text, variables), job_datasets)
     else:
@@ -64,10 +64,11 @@ def find_datasets(job: JobDefinition, conventions: OptionConventions = OptionCon
 
 
 def dataset_warnings(job: JobDefinition) -> list[str]:
-    """Warnings about attributes that look like datasets, but cannot be resolved."""
+    """List warnings about attributes that seem to name datasets but cannot be resolved."""
     scanner = _AttributeScanner(dict(_variables(job)))
-    for _ in (scanner.job_datasets(job), *scanner.transfers(job), *scanner.statements(job)):
-        pass
+    scanner.job_datasets(job)
+    for _ in (*scanner.transfers(job), *scanner.statements(job)):
+        pass  # the scan collects the warnings
     return scanner.warnings
 
 
@@ -87,7 +88,7 @@ class _AttributeScanner:
         self.warnings: list[str] = []
 
     def job_datasets(self, job: JobDefinition) -> DataFlow:
-        """Datasets of the job itself, which belong to none of its commands."""
+        """Find the datasets of the job itself, which belong to none of its commands."""
         candidates = self._file(job, "input", "watch_file", 0.95) + self._file(job, "input", "std_in_file", 0.9)
         stdout_file = (job.get("std_out_file") or "").lstrip(">").strip()
         return candidates + (
@@ -97,7 +98,7 @@ class _AttributeScanner:
         )
 
     def transfers(self, job: JobDefinition) -> Iterator[DataFlow]:
-        """File transfers; the direction determines which end is read."""
+        """Yield the datasets of file transfers; their direction determines which file is read and which is written."""
         for prefix in ("ftp", "scp"):
             remote, server = job.get(f"{prefix}_remote_name"), job.get(f"{prefix}_server_name")
             direction = (job.get(f"{prefix}_transfer_direction") or "").upper()
@@ -113,7 +114,7 @@ class _AttributeScanner:
             yield candidates
 
     def statements(self, job: JobDefinition) -> Iterator[DataFlow]:
-        """Tables that each statement of an SQL job reads and writes."""
+        """Yield the tables that each statement of an SQL job reads and writes."""
         text = job.get("sql_command")
         if not text:
             return
@@ -135,7 +136,7 @@ class _AttributeScanner:
             ]
 
     def _file(self, job: JobDefinition, side: Side, attribute: str, confidence: float) -> DataFlow:
-        """Candidate for the file of an attribute, or a warning."""
+        """Return the candidate for the file that an attribute names; adds a warning if it cannot be resolved."""
         text = job.get(attribute)
         candidates = dataset_candidates(side, text, attribute, confidence, self._variables)
         if text and not candidates and not is_device(path := expand_variables(text, self._variables)):
@@ -156,9 +157,9 @@ class _CommandScanner:
         self._scripts = scripts
 
     def flows(self, commands: Sequence[ShellCommand], job_datasets: DataFlow) -> list[DataFlow]:
-        """Group datasets into flows: the commands of a pipe are one flow, each copy is another.
+        """Group datasets into flows: all commands of a pipe form one flow, and each copied file forms another.
 
-        Datasets of the job itself are added to the flow if there is only one.
+        Datasets of the job itself are added to the flow if there is only one, and form another flow otherwise.
         """
         pipes: dict[int, DataFlow] = {}
         separate_flows: list[DataFlow] = []
@@ -167,8 +168,9 @@ class _CommandScanner:
             if command.name in COPY_PROGRAMS:
                 separate_flows += copy_flows(command.name, command.arguments[1:])
             elif command.name in _SHELLS and "-c" in command.arguments:
-                text = command.arguments[command.arguments.index("-c") + 1 :][:1]
-                inner_flows = self.flows(parse_commands(text[0]) if text and text[0] else [], candidates)
+                after_option = command.arguments[command.arguments.index("-c") + 1 :]
+                script = after_option[0] if after_option else None
+                inner_flows = self.flows(parse_commands(script) if script else [], candidates)
                 candidates = inner_flows[0] if len(inner_flows) == 1 else []
                 separate_flows += inner_flows if len(inner_flows) > 1 else []
             else:
@@ -197,7 +199,7 @@ class _CommandScanner:
 
 
 def _unwrap(command: ShellCommand) -> ShellCommand:
-    """Remove programs that only start another command."""
+    """Remove wrapper programs, which only start another command."""
     arguments = command.arguments
     while len(arguments) > 1 and (arguments[0] or "").rpartition("/")[2] in _WRAPPERS:
         arguments = arguments[1:]

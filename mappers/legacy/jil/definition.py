@@ -1,4 +1,4 @@
-"""Normalized job definitions, and differences between catalogs."""
+"""Compares the job definitions of two catalogs."""
 
 from typing import Literal, NamedTuple
 
@@ -27,17 +27,15 @@ class DefinitionChange(NamedTuple):
 
 
 def diff_catalogs(before: JobCatalog, after: JobCatalog) -> list[DefinitionChange]:
-    """List changes by job name; secrets are redacted."""
+    """List the changes, sorted by job name; secrets are redacted."""
     changes = []
     for name in sorted(before.jobs.keys() | after.jobs.keys()):
         old, new = before.jobs.get(name), after.jobs.get(name)
         if old is None or new is None:
             changes.append(DefinitionChange(name, "added" if old is None else "removed"))
             continue
-        old_values, new_values = (
-            normalized_definition(old, before.enclosing_boxes(old)),
-            normalized_definition(new, after.enclosing_boxes(new)),
-        )
+        old_values = normalized_definition(old, before.enclosing_boxes(old))
+        new_values = normalized_definition(new, after.enclosing_boxes(new))
         for attribute in sorted(old_values.keys() | new_values.keys()):
             old_value, new_value = old_values.get(attribute), new_values.get(attribute)
             if old_value != new_value:

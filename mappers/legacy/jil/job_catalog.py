@@ -7,14 +7,14 @@ from mappers.legacy.diagnostics import Diagnostic, DiagnosticLevel
 from mappers.legacy.jil.normalization import is_enabled, job_type
 from mappers.legacy.jil.parser import Attribute, Statement
 
-#: Attributes whose values accumulate; those of all others are replaced.
+#: Attributes whose values accumulate; a new value of any other attribute replaces the previous one.
 _ACCUMULATED = frozenset({"envvars"})
 #: Values that remove an attribute.
 _REMOVING_VALUES = frozenset({"", "NULL", "null"})
 
 
 class JobDefinition:
-    """A job as defined by all statements about it."""
+    """A job as defined by all statements that refer to it."""
 
     def __init__(self, name: str, file: str, line: int) -> None:
         self.name = name
@@ -27,7 +27,7 @@ class JobDefinition:
 
     @property
     def type(self) -> str:
-        """Job type in capitals: BOX, CMD, FW, or a type of an agent or of the user."""
+        """Job type in capitals: BOX, CMD, FW, or a type defined by an agent or a user."""
         return job_type(self.values.get("job_type", "c"))
 
     @property
@@ -41,7 +41,7 @@ class JobDefinition:
         return is_enabled(self.values.get(name, ""))
 
     def set_attributes(self, attributes: Iterable[Attribute]) -> Iterator[Attribute]:
-        """Set attributes; yields those that contradict an earlier one of the same statement."""
+        """Set the attributes of a statement; yields an attribute that contradicts an earlier one."""
         seen: set[str] = set()
         for attribute in attributes:
             if attribute.name in _ACCUMULATED:
@@ -57,7 +57,7 @@ class JobDefinition:
 
 
 class ObjectDefinition(NamedTuple):
-    """Any other object: a machine, a resource, another instance."""
+    """An object other than a job, such as a machine, a resource or another instance."""
 
     name: str
     values: dict[str, str]
@@ -66,7 +66,7 @@ class ObjectDefinition(NamedTuple):
 
 
 class JobCatalog:
-    """Jobs, machines, globals and instances that remain after all statements."""
+    """The jobs, globals, machines, instances and other objects that statements define."""
 
     def __init__(self) -> None:
         self.jobs: dict[str, JobDefinition] = {}
@@ -86,7 +86,7 @@ class JobCatalog:
                 self._apply_object(verb, object_type, statement)
 
     def members(self) -> dict[str, list[str]]:
-        """Names of the jobs in each box."""
+        """Return the names of the jobs in each box."""
         by_box: dict[str, list[str]] = {}
         for job in self.jobs.values():
             if job.box is not None:
@@ -94,7 +94,7 @@ class JobCatalog:
         return by_box
 
     def enclosing_boxes(self, job: JobDefinition) -> tuple[str, ...]:
-        """Names of the boxes around a job, outermost first; a cycle ends the walk."""
+        """Return the names of the boxes around a job, outermost first; a cycle of boxes is followed only once."""
         boxes: list[str] = []
         box = job.box
         while box is not None and box not in boxes and box != job.name:
@@ -104,7 +104,7 @@ class JobCatalog:
         return tuple(reversed(boxes))
 
     def is_nested_in_itself(self, job: JobDefinition) -> bool:
-        """True if the boxes around a job lead back to it."""
+        """True if a job is one of the boxes that contain it."""
         boxes = self.enclosing_boxes(job)
         outermost = self.jobs.get(boxes[0]) if boxes else job
         return outermost is not None and outermost.box == job.name

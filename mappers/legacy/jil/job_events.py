@@ -21,7 +21,7 @@ from mappers.openlineage.event_builder import build_event, custom_facets
 from mappers.redaction import redact_command, redact_value
 
 _STATUS_RULES = {"success": "SUCCESS", "failure": "FAILURE", "done": "DONE", "terminated": "TERMINATED"}
-#: Attributes with a facet or member elsewhere, and those made redundant by it.
+#: Attributes that are stored in other facets or members, or are redundant because of them.
 _OMITTED_ATTRIBUTES = frozenset(
     {"boxes", "override", "box_name", "job_type", "owner", "description", "command", "status"}
 )
@@ -36,7 +36,7 @@ class ConditionDependency(NamedTuple):
 
 
 class ScanOptions(NamedTuple):
-    """Settings of a scan: the instance, the time of its events, and the minimum confidence for lineage."""
+    """Settings of a scan: the Autosys instance, the time of its events, and the minimum confidence for lineage."""
 
     instance: str
     event_time: str
@@ -45,7 +45,7 @@ class ScanOptions(NamedTuple):
 
 
 def job_dependencies(job: JobDefinition, instance: str) -> list[ConditionDependency]:
-    """Jobs that a job waits for; `notrunning` is not a dependency, and an invalid condition has none."""
+    """List the jobs that a job waits for; `notrunning` conditions and invalid conditions are ignored."""
     dependencies: dict[ConditionDependency, None] = {}
     for condition in _awaited_conditions(job):
         rule = (
@@ -58,7 +58,7 @@ def job_dependencies(job: JobDefinition, instance: str) -> list[ConditionDepende
 
 
 def awaited_statuses(job: JobDefinition) -> list[StatusCondition]:
-    """Statuses of other jobs that a job waits for, with their lookbacks."""
+    """List the statuses of other jobs that a job waits for, with their lookbacks."""
     return [condition for condition in _awaited_conditions(job) if isinstance(condition, StatusCondition)]
 
 
@@ -81,33 +81,31 @@ def build_job_events(catalog: JobCatalog, options: ScanOptions) -> Iterator[byte
 
 
 def build_job_event(job: JobDefinition, boxes: tuple[str, ...], options: ScanOptions) -> bytes:
-    """Build the event of a job: its definition, and the datasets with sufficient confidence."""
+    """Build the event of a job with its definition, and with lineage to datasets of sufficient confidence."""
     candidates = find_datasets(job, options.conventions)
     job_reference = {"namespace": f"autosys://{options.instance}", "name": job.name}
-    lineage = _lineage(
-        [
-            [candidate for candidate in flow if candidate.confidence >= options.min_confidence]
-            for flow in candidates.flows
-        ]
-    )
-    facets = {**_facets(job, boxes, options.instance, candidates), "lineage": lineage}
+    confident_flows = [
+        [candidate for candidate in flow if candidate.confidence >= options.min_confidence]
+        for flow in candidates.flows
+    ]
+    facets = {**_job_facets(job, boxes, options.instance, candidates), "lineage": _lineage_facet(confident_flows)}
     content = {"job": {**job_reference, "facets": custom_facets("JobFacet", facets)}}
     return build_event("JobEvent", options.event_time, None, content)
 
 
 def build_retirement_event(name: str, options: ScanOptions) -> bytes:
-    """Build the event of a job that is no longer defined: it has no dependencies and no datasets."""
+    """Build the event of a job that is no longer defined, which removes its dependencies and datasets."""
     facets = {
         "lineageBridge_autosys": {"retired": True},
         "lineageBridge_jobDependencies": {"upstream": []},
-        "lineage": _lineage(()),
+        "lineage": _lineage_facet(()),
     }
     job = {"namespace": f"autosys://{options.instance}", "name": name, "facets": custom_facets("JobFacet", facets)}
     return build_event("JobEvent", options.event_time, None, {"job": job})
 
 
 def normalized_definition(job: JobDefinition, boxes: tuple[str, ...]) -> JsonObject:
-    """Definition of a job as stored for each version: values normalized, secrets redacted."""
+    """Return the definition of a job as it is stored and compared, with normalized values and redacted secrets."""
     values = _normalized_values(job.values)
     if job.override:
         values["override"] = ", ".join(f"{name}: {value}" for name, value in _normalized_values(job.override).items())
@@ -119,11 +117,13 @@ def _normalized_values(values: Mapping[str, str]) -> dict[str, str]:
     return {name: redact_value(name, value) for name, value in sorted(normalize_values(values).items())}
 
 
-def _facets(job: JobDefinition, boxes: tuple[str, ...], instance: str, candidates: DatasetCandidates) -> JsonObject:
+def _job_facets(
+    job: JobDefinition, boxes: tuple[str, ...], instance: str, candidates: DatasetCandidates
+) -> JsonObject:
     facets: JsonObject = {
         "jobType": {"processingType": "BATCH", "integration": "AUTOSYS", "jobType": job.type},
-        "lineageBridge_autosys": _autosys(job, boxes, candidates),
-        "lineageBridge_jobDependencies": _dependencies(job, instance),
+        "lineageBridge_autosys": _autosys_facet(job, boxes, candidates),
+        "lineageBridge_jobDependencies": _dependencies_facet(job, instance),
     }
     if boxes:
         facets["lineageBridge_boxes"] = {"boxes": list(boxes)}
@@ -136,7 +136,7 @@ def _facets(job: JobDefinition, boxes: tuple[str, ...], instance: str, candidate
     return facets
 
 
-def _autosys(job: JobDefinition, boxes: tuple[str, ...], candidates: DatasetCandidates) -> JsonObject:
+def _autosys_facet(job: JobDefinition, boxes: tuple[str, ...], candidates: DatasetCandidates) -> JsonObject:
     attributes = {
         name: value for name, value in normalized_definition(job, boxes).items() if name not in _OMITTED_ATTRIBUTES
     }
@@ -154,7 +154,7 @@ def _autosys(job: JobDefinition, boxes: tuple[str, ...], candidates: DatasetCand
     return {name: value for name, value in content.items() if value is not None}
 
 
-def _dependencies(job: JobDefinition, instance: str) -> JsonObject:
+def _dependencies_facet(job: JobDefinition, instance: str) -> JsonObject:
     upstream = [
         {
             "job": {"namespace": f"autosys://{dependency.instance}", "name": dependency.job},
@@ -167,12 +167,12 @@ def _dependencies(job: JobDefinition, instance: str) -> JsonObject:
     return {"upstream": upstream, "trigger_rule": job.get("condition")}
 
 
-def _lineage(flows: Iterable[DataFlow]) -> JsonObject:
-    """Build lineage that the next definition replaces completely, even by nothing.
+def _lineage_facet(flows: Iterable[DataFlow]) -> JsonObject:
+    """Build lineage that completely replaces the lineage of the previous definition, even if it is empty.
 
     An output is derived from the inputs of its flow, not from all inputs of the job.
     """
-    reads: dict[tuple[str, str], JsonObject] = {}
+    job_inputs: dict[tuple[str, str], JsonObject] = {}
     sources_by_output: dict[tuple[str, str], dict[tuple[str, str], JsonObject]] = {}
     for flow in flows:
         sources = {
@@ -180,11 +180,11 @@ def _lineage(flows: Iterable[DataFlow]) -> JsonObject:
             for candidate in flow
             if candidate.side == "input"
         }
-        reads |= sources
+        job_inputs |= sources
         for candidate in flow:
             if candidate.side == "output":
                 sources_by_output.setdefault(_dataset_key(candidate), {}).update(sources)
-    entries: list[JsonObject] = [{"type": "JOB", "inputs": list(reads.values())}] if reads else []
+    entries: list[JsonObject] = [{"type": "JOB", "inputs": list(job_inputs.values())}] if job_inputs else []
     for (namespace, name), output_sources in sources_by_output.items():
         inputs = [{"type": "JOB"}, *output_sources.values()]
         entries.append({"type": "DATASET", "namespace": namespace, "name": name, "inputs": inputs})

@@ -1,4 +1,4 @@
-"""Finds jobs that cannot start, boxes that cannot end, values not understood."""
+"""Finds jobs that cannot start, boxes that cannot end, and unsupported values."""
 
 from collections.abc import Collection, Iterator, Mapping
 from functools import partial
@@ -25,7 +25,7 @@ CONDITION_ATTRIBUTES = ("condition", "box_success", "box_failure")
 
 
 def unsupported_definitions(catalog: JobCatalog) -> list[Diagnostic]:
-    """Conditions, values and datasets in definitions that are not understood."""
+    """Find conditions, values and datasets in definitions that are not supported."""
     return [
         diagnostic
         for job in catalog.jobs.values()
@@ -54,7 +54,7 @@ def _unresolved_datasets(job: JobDefinition) -> Iterator[Diagnostic]:
 
 
 def lint(catalog: JobCatalog, instance: str | None = None) -> list[Diagnostic]:
-    """Find all problems, in the order of the definitions; jobs of that instance are jobs of the catalog."""
+    """Find all problems, sorted by position; the catalog contains the jobs of `instance`."""
     conditions = {job.name: dict(_parse_conditions(job, instance)) for job in catalog.jobs.values()}
     instances = set(catalog.objects.get("xinst", {}))
     members = catalog.members()
@@ -83,7 +83,7 @@ def _parse_conditions(job: JobDefinition, instance: str | None) -> Iterator[tupl
 
 
 def _localize(condition: Condition, instance: str | None) -> Condition:
-    """Remove the instance from jobs of the instance of the catalog."""
+    """Remove the instance from conditions on jobs of the catalog's own instance."""
     compounds: list[CompoundCondition] = []
     while isinstance(condition, CompoundCondition):
         compounds.append(condition)
@@ -167,9 +167,9 @@ def _check_schedule(job: JobDefinition) -> Iterator[Diagnostic]:
 
 
 def _can_hold(catalog: JobCatalog, boxes: Collection[str], atom: Atom) -> bool:
-    """True if an atomic condition can hold: a defined job can have any status, an undefined one has none.
+    """True if an atomic condition can become true: a defined job can reach any status, an undefined job none.
 
-    A box runs as long as a job in it may still start: for that job, it has no other status.
+    A job cannot wait for a box that contains it, because the box runs as long as the job may still start.
     """
     if isinstance(atom, GlobalCondition) or atom.instance is not None:
         return True
@@ -177,7 +177,7 @@ def _can_hold(catalog: JobCatalog, boxes: Collection[str], atom: Atom) -> bool:
 
 
 def _find_cycles(catalog: JobCatalog, conditions: Mapping[str, Mapping[str, Condition]]) -> Iterator[Diagnostic]:
-    """Find jobs that wait for each other in a cycle: none of them can be the first."""
+    """Find jobs that wait for each other in a cycle, so that none of them can start first."""
     waits_for = {
         name: sorted(
             {

@@ -32,7 +32,7 @@ _BOOLEANS = frozenset(
     ]
 )
 _BOOLEAN_VALUES = {"1": "1", "y": "1", "yes": "1", "true": "1", "0": "0", "n": "0", "no": "0", "false": "0"}
-#: Lists whose items contain neither commas nor blanks, and are separated by either.
+#: Lists whose items are separated by commas or blanks.
 _SEPARATED_LISTS = frozenset(
     [
         "days_of_week",
@@ -51,7 +51,7 @@ _MINUTES_PER_HOUR = 60
 
 
 def job_type(value: str) -> str:
-    """Job type in capitals: BOX, CMD, FW, or a type of an agent or of the user."""
+    """Return the job type in capitals: BOX, CMD, FW, or a type defined by an agent or a user."""
     stripped = value.strip()
     return _JOB_TYPES.get(stripped.lower(), stripped.upper())
 
@@ -61,7 +61,7 @@ def is_enabled(value: str) -> bool:
 
 
 def normalize_value(name: str, value: str) -> str:
-    """Normalize a value, so that values with the same meaning are equal; any other stays as it is."""
+    """Normalize a value, so that values with the same meaning are equal; unknown values are returned unchanged."""
     if name == "job_type":
         return job_type(value)
     if name in _BOOLEANS:
@@ -82,12 +82,12 @@ def normalize_values(values: Mapping[str, str]) -> dict[str, str]:
 
 
 def split_list(value: str) -> list[str]:
-    """Items of a list: separated by commas or blanks; quoted together, one by one, or not at all."""
+    """Split a list at commas or blanks; the list or its items may be quoted."""
     return [part for part in re.split(r"[\s,]+", value.replace('"', "")) if part]
 
 
 def _format_condition(condition: Condition) -> str:
-    """Format a condition; its left side needs no parentheses, because conditions are read from left to right."""
+    """Format a condition; left operands need no parentheses, because conditions are evaluated from left to right."""
     compounds: list[CompoundCondition] = []
     while isinstance(condition, CompoundCondition):
         compounds.append(condition)

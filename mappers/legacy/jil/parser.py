@@ -1,4 +1,4 @@
-"""Parses JIL text into statements; every line is accounted for."""
+"""Parses JIL text into statements, and records how each line was used."""
 
 import re
 from typing import Literal, NamedTuple
@@ -20,7 +20,7 @@ LineKind = Literal["blank", "comment", "statement", "attribute", "continuation",
 
 _LINES = re.compile(r"\r\n|\n|\r")
 _KEY = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)[ \t]*:(.*)", re.DOTALL)
-#: A further attribute: anywhere on the line of a subcommand, elsewhere after two blanks.
+#: Another attribute on the same line: anywhere after a subcommand, elsewhere only after two blanks.
 _NEXT_AFTER_SUBCOMMAND = re.compile(r"[ \t]+([A-Za-z_][A-Za-z0-9_]*)[ \t]*:")
 _NEXT_ATTRIBUTE = re.compile(r"[ \t]{2,}([A-Za-z_][A-Za-z0-9_]*)[ \t]*:")
 _INLINE_COMMENT = re.compile(r"(?:(?<=[ \t])|^)/\*.*?\*/(?=[ \t]|$)")
@@ -32,7 +32,7 @@ _UNFINISHED = re.compile(r"[&|(,]\s*$|\b(?:and|or)\s*$", re.IGNORECASE)
 
 
 class Attribute(NamedTuple):
-    """Name and value of an attribute: without quotes, and with its continuation lines."""
+    """An attribute; its value includes continuation lines and has no quotes."""
 
     name: str
     value: str
@@ -40,7 +40,7 @@ class Attribute(NamedTuple):
 
 
 class Statement(NamedTuple):
-    """A subcommand, the name of its object, and the attributes of the object."""
+    """A subcommand, the name of the object it applies to, and the attributes of the object."""
 
     subcommand: str
     subject: str
@@ -50,7 +50,7 @@ class Statement(NamedTuple):
 
 
 class ParsedJil(NamedTuple):
-    """The statements of a text, problems, and how each line was used."""
+    """The statements of a text, its problems, and how each line was used."""
 
     statements: list[Statement]
     problems: list[Diagnostic]
@@ -58,7 +58,7 @@ class ParsedJil(NamedTuple):
 
 
 def parse_jil(text: str, file: str) -> ParsedJil:
-    """Parse a text; no line is dropped silently."""
+    """Parse a text; every line that is not used is reported."""
     parser = _JilParser(_LINES.split(text), file)
     parser.parse()
     return ParsedJil(parser.statements, parser.problems, parser.line_kinds)
@@ -132,7 +132,7 @@ class _JilParser:
         last = self._attributes[-1] if self._attributes else None
         is_continuation = last is not None and _continues(last, bare)
         if after_backslash and name not in ATTRIBUTES and not is_continuation:
-            # JIL has no line continuation by backslash: the effect in the scheduler is unknown.
+            # JIL has no line continuation with a backslash, so it is unknown what the scheduler does.
             message = (
                 f"follows a backslash, which does not continue a line in JIL: ignored: {redact_command(bare)[:80]}"
             )
@@ -143,7 +143,7 @@ class _JilParser:
         if last is not None and is_continuation:
             last.value = f"{last.value} {_remove_comments(bare)}"
             return "continuation"
-        # A message of a failed export in place of definitions.
+        # An export that failed contains an error message instead of definitions.
         level: DiagnosticLevel = "error" if _FAILED_EXPORT.match(bare) else "warning"
         self._report(
             number, level, f"is neither an attribute nor a continuation: ignored: {redact_command(bare)[:80]}"
@@ -153,8 +153,8 @@ class _JilParser:
     def _start_statement(self, subcommand: str, rest: str, number: int) -> LineKind:
         self._finish_statement()
         self._subcommand, self._start_line, self._is_known = subcommand, number, subcommand in SUBCOMMANDS
-        first, *further = _split(_remove_comments(rest), _NEXT_AFTER_SUBCOMMAND, "")
-        self._subject = _unquote(first[1])
+        (_, subject), *further = _split(_remove_comments(rest), _NEXT_AFTER_SUBCOMMAND, "")
+        self._subject = _unquote(subject)
         self._attributes = []
         if not self._is_known:
             message = f"{subcommand} is not a known subcommand: ignored, together with its attributes"
@@ -208,7 +208,7 @@ class _JilParser:
 
 
 def _continues(last: _PendingAttribute, line: str) -> bool:
-    """True if a line continues a value: of a list, an unfinished condition, or open quotes."""
+    """True if a line continues a list, an unfinished condition, or a value with an open quote."""
     if last.name in CONDITIONS:
         is_unfinished = bool(_UNFINISHED.search(last.value)) or last.value.count("(") > last.value.count(")")
         joins = not last.value.strip() or bool(_JOINS.match(line))
@@ -225,14 +225,14 @@ def _unbalanced(value: str) -> bool:
 
 
 def _remove_comments(text: str) -> str:
-    """Remove comments, but not in a value with quotes or without a comment end: `/tmp/*/x` is a path."""
+    """Remove comments, except in quoted values and where a comment does not end, as in the path `/tmp/*/x`."""
     if "/*" not in text or '"' in text:
         return text
     return _INLINE_COMMENT.sub(" ", text)
 
 
 def _split(text: str, next_attribute: re.Pattern[str], name: str) -> list[tuple[str, str]]:
-    """Split a line into attributes, at known names outside of quotes."""
+    """Split a line into attributes at known names outside of quotes; `name` is the name of the first attribute."""
     attributes: list[tuple[str, str]] = []
     start = 0
     for match in next_attribute.finditer(text):

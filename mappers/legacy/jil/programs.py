@@ -1,4 +1,4 @@
-"""Files that common shell programs read and write."""
+"""Finds the files that common shell programs read and write."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -6,12 +6,12 @@ from typing import NamedTuple
 from mappers.legacy.jil.dataset_candidate import DataFlow, Side, dataset_candidates
 
 COPY_PROGRAMS = frozenset({"cp", "mv", "rsync", "install"})
-#: Programs that take no part in the data flow of other commands.
+#: Programs that neither read nor write the data of other commands.
 PROGRAMS_WITHOUT_IO = frozenset(
     {"cd", "export", "set", "umask", "ulimit", "exit", "true", "test", "[", "mkdir", "chmod", "sleep"}
 )
 _READERS = frozenset({"cat", "zcat", "sort", "head", "tail", "grep", "awk", "sed", "cut", "wc", "gunzip"})
-#: The first argument that is not an option is a program text, unless one of these options is given.
+#: For these programs, the first positional argument is a pattern or script, unless one of these options is given.
 _PROGRAM_TEXT_OPTIONS = {"grep": frozenset({"-e", "-f"}), "sed": frozenset({"-e", "-f"}), "awk": frozenset({"-f"})}
 #: Options that are followed by a value.
 _OPTIONS_WITH_VALUE = {
@@ -25,21 +25,21 @@ _TARGET_OPTIONS = ("-t", "--target-directory")
 
 
 class OptionConventions(NamedTuple):
-    """Options by which the programs of a site name their inputs and outputs."""
+    """Options with which the programs of a site name their inputs and outputs."""
 
     inputs: frozenset[str] = frozenset({"--input", "--in", "--source", "--src", "--input-path"})
     outputs: frozenset[str] = frozenset({"--output", "--out", "--target", "--dest", "--output-path"})
 
 
 class _Arguments(NamedTuple):
-    """Arguments of a command that are not options, and the values of its options."""
+    """The positional arguments of a command, and the values of its options."""
 
     positional: list[str | None]
     options: dict[str, str | None]
 
 
 def copy_flows(name: str, arguments: Sequence[str | None]) -> Iterator[DataFlow]:
-    """Flows of a copy program: each source into the target, or into a file in the target folder."""
+    """Yield one flow per source of a copy program: into the target, or into a file in the target folder."""
     positional, options = _split_arguments(name, arguments)
     target_folder = next((options[option] for option in _TARGET_OPTIONS if option in options), None)
     sources, target = (
@@ -48,8 +48,8 @@ def copy_flows(name: str, arguments: Sequence[str | None]) -> Iterator[DataFlow]
     if not sources or (name == "install" and "-d" in options):
         return
     for source in sources:
-        folder = target_folder is not None or len(sources) > 1 or (target or "").endswith("/")
-        output = _file_in_folder(target, source, name) if folder else target
+        is_folder = target_folder is not None or len(sources) > 1 or (target or "").endswith("/")
+        output = _file_in_folder(target, source, name) if is_folder else target
         evidence = f"command: {name}"
         yield [
             *dataset_candidates("input", source, evidence, 0.7, {}),
@@ -58,7 +58,7 @@ def copy_flows(name: str, arguments: Sequence[str | None]) -> Iterator[DataFlow]
 
 
 def program_datasets(name: str, arguments: Sequence[str | None], conventions: OptionConventions) -> DataFlow:
-    """Datasets that any other program reads and writes."""
+    """List the datasets that a program other than a copy program reads and writes."""
     positional, options = _split_arguments(name, arguments)
     candidates: DataFlow = []
     if name in _READERS:
@@ -76,7 +76,7 @@ def program_datasets(name: str, arguments: Sequence[str | None], conventions: Op
 
 
 def _file_in_folder(folder: str | None, source: str | None, name: str) -> str | None:
-    """Path of the copy of a source in a folder; the folder itself if the name of the copy is unknown."""
+    """Return the path of a source's copy in a folder, or the folder itself if the name of the copy is unknown."""
     if folder is None or source is None or (name == "rsync" and source.endswith("/")):
         return folder
     base = source.rstrip("/").rpartition("/")[2]
@@ -85,7 +85,7 @@ def _file_in_folder(folder: str | None, source: str | None, name: str) -> str | 
 
 
 def _split_arguments(name: str, arguments: Sequence[str | None]) -> _Arguments:
-    """Separate options and their values from other arguments."""
+    """Separate options and their values from positional arguments."""
     with_value = _OPTIONS_WITH_VALUE.get(name, "").split()
     result = _Arguments([], {})
     remaining = iter(arguments)

@@ -5,7 +5,7 @@ from mappers.legacy.jil.job_catalog import JobDefinition
 from mappers.legacy.jil.normalization import split_list
 from mappers.legacy.jil.value_checks import is_valid_value
 
-#: All are ignored unless `date_conditions` is on.
+#: Attributes that Autosys ignores unless `date_conditions` is on.
 SCHEDULE_ATTRIBUTES = (
     "days_of_week", "run_calendar", "exclude_calendar", "start_times", "start_mins", "run_window", "timezone",
     "must_start_times", "must_complete_times",
@@ -14,7 +14,7 @@ _LIST_ATTRIBUTES = frozenset({"days_of_week", "start_times", "start_mins", "must
 
 
 def job_schedule(job: JobDefinition) -> JsonObject | None:
-    """Schedule of a job, marked as inactive if `date_conditions` is off; None if it has none."""
+    """Return the schedule of a job, inactive if `date_conditions` is off; None if the job has no schedule."""
     schedule: JsonObject = {
         name: (split_list(value) if name in _LIST_ATTRIBUTES else value)
         for name in SCHEDULE_ATTRIBUTES
@@ -26,11 +26,11 @@ def job_schedule(job: JobDefinition) -> JsonObject | None:
 
 
 def job_sla(job: JobDefinition) -> JsonObject | None:
-    """Deadlines for start and end, and limits of the duration; None if there are none."""
+    """Return the deadlines for start and end, and the duration limits; None if there are none."""
     sla: JsonObject = {}
     if job.is_on("date_conditions"):
         for name in ("must_start_times", "must_complete_times"):
-            # An invalid time is not a deadline; every scan reports it.
+            # Invalid times are skipped here, and reported by every scan.
             if times := [time for time in split_list(job.get(name) or "") if is_valid_value(name, time)]:
                 sla[name] = times
         if sla and (zone := job.get("timezone")):
@@ -45,6 +45,6 @@ def job_sla(job: JobDefinition) -> JsonObject | None:
 
 
 def success_rule(job: JobDefinition) -> JsonObject | None:
-    """Exit codes that mean success; None if that is only 0."""
+    """Return the attributes that define which exit codes mean success; None if only 0 does."""
     rule = {name: value for name in ("max_exit_success", "success_codes", "fail_codes") if (value := job.get(name))}
     return rule if rule and rule != {"max_exit_success": "0"} else None

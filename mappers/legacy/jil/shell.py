@@ -8,7 +8,7 @@ import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
 
 _UNRESOLVABLE = frozenset({"command_substitution", "process_substitution", "arithmetic_expansion"})
-#: Deeper than any command that people write by hand.
+#: Deeper than any command that is written by hand.
 _MAX_DEPTH = 200
 
 
@@ -20,22 +20,22 @@ class Redirection(NamedTuple):
 
 
 class ShellCommand(NamedTuple):
-    """A command with its arguments; None for an argument that only a shell can resolve."""
+    """A command with its arguments; an argument is None if only a shell can resolve it."""
 
     arguments: tuple[str | None, ...]
     redirections: tuple[Redirection, ...] = ()
-    #: The same for all commands of a pipe: each reads the output of the previous one.
+    #: Number of the pipe, which is the same for all of its commands; each reads the output of the previous one.
     pipe: int = 0
 
     @property
     def name(self) -> str:
-        """Name of the program, without its folder."""
+        """Name of the program without its folder."""
         first = self.arguments[0] if self.arguments else None
         return (first or "").rpartition("/")[2]
 
 
 def parse_commands(text: str, variables: Mapping[str, str] | None = None) -> list[ShellCommand]:
-    """Parse the commands of a line, also in pipes, lists, loops and subshells; known variables are expanded."""
+    """Parse all commands in a text, including those in pipes, lists, loops and subshells; expands known variables."""
     raw = text.encode()
     root = _parser().parse(raw).root_node
     return list(_commands(root, raw, dict(variables or {})))
@@ -47,7 +47,7 @@ def _parser() -> Parser:
 
 
 class _ShellContext(NamedTuple):
-    """Context of a node: redirections of the nodes around it, and its pipe if it is in one."""
+    """Context of a node: the redirections of its enclosing nodes, and its pipe if it is in one."""
 
     redirections: tuple[Redirection, ...] = ()
     pipe: int | None = None
@@ -80,13 +80,13 @@ def _commands(root: Node, raw: bytes, variables: dict[str, str]) -> Iterator[She
         if node.type == "pipeline" and inner_context.pipe is None:
             inner_context = inner_context._replace(pipe=node.start_byte)
         children = node.named_children
-        # `a && b > /x` and `a | b > /x`: only the last command writes there.
-        context_of_others = (
+        # In `a && b > /x` and `a | b > /x`, only the last command writes to /x.
+        context_before_last = (
             inner_context._replace(redirections=()) if node.type in {"list", "pipeline"} else inner_context
         )
         last = len(children) - 1
         pending += [
-            (child, inner_context if index == last else context_of_others)
+            (child, inner_context if index == last else context_before_last)
             for index, child in reversed(list(enumerate(children)))
         ]
 
@@ -117,7 +117,7 @@ def _redirections(node: Node, raw: bytes, variables: Mapping[str, str]) -> tuple
 
 
 def _resolve_word(node: Node, raw: bytes, variables: Mapping[str, str]) -> str | None:
-    """Value of a word for the program; None if only the shell can resolve it."""
+    """Return the value that a program gets for a word; None if only a shell can resolve it."""
     if node.type in _UNRESOLVABLE:
         return None
     if node.type in {"command_name", "concatenation"}:
@@ -132,7 +132,7 @@ def _resolve_word(node: Node, raw: bytes, variables: Mapping[str, str]) -> str |
 
 
 def _expand_string(node: Node, raw: bytes, variables: Mapping[str, str]) -> str | None:
-    """Expand the variables in a quoted text, keeping the blanks between them."""
+    """Expand the variables in a quoted text and keep the blanks between them."""
     text, start = "", node.start_byte + 1
     for child in node.named_children:
         if child.type == "string_content":

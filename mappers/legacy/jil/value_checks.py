@@ -10,7 +10,7 @@ from mappers.legacy.diagnostics import DiagnosticLevel
 from mappers.legacy.jil.normalization import split_list
 
 _TIME_OF_DAY = re.compile(r"(?:[01]?\d|2[0-3]):[0-5]\d")
-#: A deadline can be a time of the next day, or minutes after the start.
+#: A deadline is minutes after the start, or a time of day, which can be on the next day.
 _DEADLINE = re.compile(r"\+\d+|\d{1,2}:[0-5]\d")
 _DAY = re.compile(r"mo|tu|we|th|fr|sa|su|mon|tue|wed|thu|fri|sat|sun|all|(?:mon|tues|wednes|thurs|fri|satur|sun)day")
 _WINDOW = re.compile(rf"{_TIME_OF_DAY.pattern}\s*-\s*{_TIME_OF_DAY.pattern}")
@@ -21,7 +21,7 @@ _PLACEHOLDERS = ("$", "~{")
 
 
 class _ValueRule(NamedTuple):
-    """A rule for a value, or for every item of a list."""
+    """A rule for a value, or for each item of a list."""
 
     description: str
     matches: Callable[[str], object]
@@ -35,7 +35,7 @@ def _is_minute(text: str) -> bool:
 
 @cache
 def _time_zones() -> frozenset[str]:
-    """Zones of the IANA database, by full name and by city, as Autosys accepts them."""
+    """Return the IANA time zones by full name and by city, which Autosys both accepts."""
     return frozenset(part.lower() for zone in available_timezones() for part in (zone, zone.rpartition("/")[2]))
 
 
