@@ -45,9 +45,11 @@ def dag(
 
 
 def _render(result: "DagResult", output: DagFormat) -> "Iterator[str]":
-    from bridge.cli.dag_text import arrows, dag_lines, name
+    from bridge.cli.dag_text import dag_lines, diagram_edges, full_name
     from bridge.cli.diagram import dot, mermaid
 
     if output in {DagFormat.mermaid, DagFormat.dot}:
-        return (mermaid if output is DagFormat.mermaid else dot)(map(name, result.processes), arrows(result))
+        return (mermaid if output is DagFormat.mermaid else dot)(
+            map(full_name, result.processes), diagram_edges(result)
+        )
     return dag_lines(result)

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.cli.output import escape, truncation_note
 from bridge.queries.cycles import strongly_connected_components
@@ -12,9 +12,20 @@ if TYPE_CHECKING:
     from bridge.queries.dag import DagProcess, DagResult, Dependency
     from bridge.store.references import NodeReference
 
-#: Start or end of a process: its id, and whether it is the end.
-_ProcessBoundary = tuple[str, bool]
-_START, _END = False, True
+
+class _ProcessBoundary(NamedTuple):
+    """The start or the end of a process."""
+
+    process_id: str
+    is_end: bool
+
+
+def _start(process_id: str) -> _ProcessBoundary:
+    return _ProcessBoundary(process_id, is_end=False)
+
+
+def _end(process_id: str) -> _ProcessBoundary:
+    return _ProcessBoundary(process_id, is_end=True)
 
 
 def execution_levels(dag: "DagResult") -> "list[list[DagProcess]]":
@@ -24,54 +35,57 @@ def execution_levels(dag: "DagResult") -> "list[list[DagProcess]]":
     processes. Processes in a cycle count as one, so that the rest can be ordered.
     """
     successors = _successors(dag)
-    levels = _longest_path_levels(successors, {(wait.before, wait.after) for wait in dag.dependencies})
+    levels = _longest_path_levels(
+        successors, {(dependency.before, dependency.after) for dependency in dag.dependencies}
+    )
     processes_by_level: list[list[DagProcess]] = [[] for _ in range(max(levels.values(), default=-1) + 1)]
     for process in dag.processes:
-        processes_by_level[levels[process.id, _START]].append(process)
+        processes_by_level[levels[_start(process.id)]].append(process)
     return [level for level in processes_by_level if level]
 
 
 def _successors(dag: "DagResult") -> dict[_ProcessBoundary, list[_ProcessBoundary]]:
     successors: dict[_ProcessBoundary, list[_ProcessBoundary]] = {}
     for process in dag.processes:
-        successors[process.id, _START] = [(process.id, _END)]
-        successors[process.id, _END] = []
+        successors[_start(process.id)] = [_end(process.id)]
+        successors[_end(process.id)] = []
     for process in dag.processes:
-        if process.box is not None and (process.box, _START) in successors:
-            successors[process.box, _START].append((process.id, _START))
-            successors[process.id, _END].append((process.box, _END))
-    for wait in dag.dependencies:
-        successors[wait.before, _END].append((wait.after, _START))
+        if process.box is not None and _start(process.box) in successors:
+            successors[_start(process.box)].append(_start(process.id))
+            successors[_end(process.id)].append(_end(process.box))
+    for dependency in dag.dependencies:
+        successors[_end(dependency.before)].append(_start(dependency.after))
     return successors
 
 
 def _longest_path_levels(
-    successors: dict[_ProcessBoundary, list[_ProcessBoundary]], waits: set[tuple[str, str]]
+    successors: dict[_ProcessBoundary, list[_ProcessBoundary]], dependencies: set[tuple[str, str]]
 ) -> dict[_ProcessBoundary, int]:
     """Level of each boundary; every dependency adds one."""
     components = list(strongly_connected_components(successors))
     component_of = {boundary: number for number, component in enumerate(components) for boundary in component}
     levels = [0] * len(components)
-    # Components are in reverse topological order.
-    for number in range(len(components) - 1, -1, -1):
+    for number in reversed(range(len(components))):  # components are in reverse topological order
         for boundary in components[number]:
             for successor in successors[boundary]:
-                if component_of[successor] != number:
-                    step = (boundary[0], successor[0]) in waits and boundary[1] is _END and successor[1] is _START
-                    levels[component_of[successor]] = max(levels[component_of[successor]], levels[number] + step)
+                successor_number = component_of[successor]
+                if successor_number != number:
+                    ends_before_start = boundary.is_end and not successor.is_end
+                    step = ends_before_start and (boundary.process_id, successor.process_id) in dependencies
+                    levels[successor_number] = max(levels[successor_number], levels[number] + step)
     return {boundary: levels[number] for boundary, number in component_of.items()}
 
 
-def name(node: "NodeReference") -> str:
+def full_name(node: "NodeReference") -> str:
     return f"{node.namespace} {node.name}"
 
 
 def dag_lines(dag: "DagResult") -> Iterator[str]:
-    """Processes by level; those of one level do not wait for each other, except in a cycle."""
+    """Processes by level. Processes of one level do not wait for each other, unless they form a cycle."""
     processes = {process.id: process for process in dag.processes}
     waits: dict[str, list[str]] = defaultdict(list)
     for wait in dag.dependencies:
-        waits[wait.after].append(f"{name(processes[wait.before])}: {_edge_label(wait)}")
+        waits[wait.after].append(f"{full_name(processes[wait.before])}: {_edge_label(wait)}")
     yield f"{len(processes)} processes, {len(dag.dependencies)} dependencies"
     for number, level in enumerate(execution_levels(dag), start=1):
         yield f"level {number}"
@@ -80,30 +94,30 @@ def dag_lines(dag: "DagResult") -> Iterator[str]:
             yield escape(f"  {_process(process)}" + (f"   in {box.name}" if box else ""))
             yield from (escape(f"    waits for {before}") for before in sorted(waits[process.id]))
     for cycle in dag.cycles:
-        yield escape(f"cycle: {', '.join(name(processes[process_id]) for process_id in cycle)}")
+        yield escape(f"cycle: {', '.join(full_name(processes[process_id]) for process_id in cycle)}")
     for missing in dag.missing:
-        readers = ", ".join(name(processes[reader]) for reader in missing.readers)
-        yield escape(f"no known producer of {name(missing.dataset)} (read by {readers})")
+        readers = ", ".join(full_name(processes[reader]) for reader in missing.readers)
+        yield escape(f"no known producer of {full_name(missing.dataset)} (read by {readers})")
     yield from truncation_note(dag.cut, "--max-dependencies")
 
 
-def arrows(dag: "DagResult") -> "Iterator[DiagramEdge]":
-    """Dependencies as edges between the positions of their processes."""
+def diagram_edges(dag: "DagResult") -> "Iterator[DiagramEdge]":
+    """Dependencies as edges between the positions of their processes in `dag.processes`."""
     positions = {process.id: position for position, process in enumerate(dag.processes)}
     for dependency in dag.dependencies:
         yield (
             positions[dependency.before],
-            name(dependency.dataset) if dependency.dataset else "declared",
+            full_name(dependency.dataset) if dependency.dataset else "declared",
             positions[dependency.after],
         )
 
 
 def _process(process: "DagProcess") -> str:
-    return name(process) + (f"   version {process.version}" if process.version is not None else "")
+    return full_name(process) + (f"   version {process.version}" if process.version is not None else "")
 
 
 def _edge_label(dependency: "Dependency") -> str:
     if dependency.dataset is None:
         conditions = (f"{key}={value}" for key, value in (dependency.declared or {}).items())
         return " ".join(["declared", *conditions])
-    return name(dependency.dataset) + ("" if dependency.observed else " (declared only)")
+    return full_name(dependency.dataset) + ("" if dependency.observed else " (declared only)")

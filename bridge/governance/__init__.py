@@ -1,1 +1,1 @@
-"""Governance as code: what stewards write in asset files, in the store and in OpenMetadata, and back."""
+"""Governance as code: syncs asset files with the store and OpenMetadata, in both directions."""

@@ -28,9 +28,9 @@ class DatasetChange(NamedTuple):
 
     name: QualifiedName
     facets: dict[str, dict[str, Any] | None]
-    #: The asset files.
+    #: Asset files that define the facets.
     sources: tuple[str, ...]
-    #: No run has read or written it: only the contract describes its columns.
+    #: True if no run has read or written the dataset, so that only the contract describes its columns.
     never_run: bool
 
 
@@ -80,7 +80,7 @@ class AssetApplier:
         return dataset_names(self._db, self._org, keys)
 
     def find_own_asset(self, key: bytes, table: str) -> LoadedAsset | None:
-        """The asset of a single dataset, by any of its names or that of its table."""
+        """The asset that names this dataset, by one of its names or by its table name."""
         namespace, _, name = table.rpartition(".")
         names = [*group_names(self._db, self._org, key), (namespace, name)]
         return next(
@@ -92,7 +92,7 @@ class AssetApplier:
         self._write([DatasetChange(name, {GOVERNANCE: facet}, (), never_run=False)], self._clock())
 
     def preview(self, loaded: Sequence[LoadedAsset], *, prune: bool = False) -> ApplyResult:
-        """What `apply` would change. Assets that were applied before count too, unless they are pruned."""
+        """The changes that `apply` would make. Stored assets without a file are included, unless they are pruned."""
         loaded_by_name = {(entry.asset.namespace, entry.asset.name): entry for entry in loaded}
         stored = self._assets.all()
         orphaned = [record for record in stored if (record.namespace, record.name) not in loaded_by_name]
@@ -104,18 +104,20 @@ class AssetApplier:
         superseded = self._previously_applied(stored, loaded_by_name, prune=prune)
         assets_by_name = {name: datasets.get(name, []) for name in {*datasets, *(superseded if prune else ())}}
         combined = group_by_dataset(assets_by_name, self.group_ids(assets_by_name))
-        changes = self._changes(combined, superseded)
+        changes = self._find_changes(combined, superseded)
         return ApplyResult(
             changes, {name: assets for name, assets in combined.items() if assets}, matched.pending, orphaned
         )
 
     def apply(self, loaded: Sequence[LoadedAsset], *, prune: bool = False) -> ApplyResult:
-        """Write the facets of assets and store the assets, for datasets that appear later."""
+        """Write the facets of assets, and store the assets so that they apply to datasets that appear later."""
         result = self.preview(loaded, prune=prune)
         now = self._clock()
         pending = result.pending
         records = {to_stored(entry, pending.get((entry.asset.namespace, entry.asset.name))) for entry in loaded}
-        self._assets.save(records - {*self._assets.all()}, now)  # first, because access policies count only if stored
+        self._assets.save(
+            records - {*self._assets.all()}, now
+        )  # first, because only policies of stored assets take effect
         self._write(result.changes, now)
         if prune:
             self._assets.delete(result.orphaned)
@@ -124,18 +126,19 @@ class AssetApplier:
     def _previously_applied(
         self, stored: Iterable[AssetRecord], loaded_by_name: Mapping[QualifiedName, LoadedAsset], *, prune: bool
     ) -> dict[QualifiedName, list[Asset]]:
-        """Assets that changed or were removed, by dataset.
+        """Stored versions of assets that have changed or been removed, by dataset.
 
-        Only metadata from these files may be removed.
+        Only metadata from these versions may be removed.
         """
         superseded = []
         for record in stored:
             entry = loaded_by_name.get((record.namespace, record.name))
-            if prune if entry is None else dump_asset(entry.asset) != record.content:
+            is_superseded = prune if entry is None else dump_asset(entry.asset) != record.content
+            if is_superseded:
                 superseded.append(record)
         return self._matcher.match([entry.asset for entry in from_stored(superseded)]).datasets
 
-    def _changes(
+    def _find_changes(
         self, datasets: Mapping[QualifiedName, list[LoadedAsset]], superseded: Mapping[QualifiedName, list[Asset]]
     ) -> list[DatasetChange]:
         groups = self.group_ids({*datasets, *superseded})
@@ -165,7 +168,7 @@ class AssetApplier:
         return [change for change in changes if can_be_written_after(change.name, latest.get(groups[change.name], 0))]
 
     def _write(self, changes: Sequence[DatasetChange], now: int) -> None:
-        """Write events with the current time, or just after the latest facet if the clock went back."""
+        """Write events with the current time, or just after the latest facet if the clock was set back."""
         changes = [*changes, *self._retractions_under_aliases(changes)]
         groups = self.group_ids(change.name for change in changes)
         latest = facet_times(self._db, self._org, set(groups.values()), STEWARD_FACETS)
@@ -176,7 +179,7 @@ class AssetApplier:
             )
 
     def _retractions_under_aliases(self, changes: Iterable[DatasetChange]) -> list[DatasetChange]:
-        """Remove facets that were written under other names, before the names were known to belong together."""
+        """Remove facets that were also written under an alias, before it was known to be an alias."""
         removals = [change for change in changes if None in change.facets.values()]
         groups = self.group_ids(change.name for change in removals)
         ids_by_group = datasets_with_facet(self._db, self._org, set(groups.values()), GOVERNANCE)

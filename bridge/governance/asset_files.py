@@ -14,7 +14,7 @@ from bridge.settings.yaml_tree import single_line
 from connectors.errors import ConfigError
 
 _SUFFIXES = frozenset({".yaml", ".yml"})
-#: A file changed this recently may change again without a new stamp, so it is not cached.
+#: A file that changed more recently is not cached, because another change might not alter its stamp.
 _SETTLED_NANOS = 2_000_000_000
 
 
@@ -44,7 +44,7 @@ class AssetLoader:
         self._cache: dict[Path, tuple[FileStamp, LoadedAsset | ConfigError]] = {}
 
     def read(self, paths_or_directories: Sequence[Path]) -> LoadResult:
-        """Load files and directories; of two assets with the same name neither is loaded."""
+        """Load files and directories; assets with duplicate names are not loaded."""
         loaded: list[LoadedAsset] = []
         problems: list[str] = []
         paths = sorted({path for location in paths_or_directories for path in _files(location, problems)})
@@ -61,9 +61,11 @@ class AssetLoader:
         self, path: Path, cached: tuple[FileStamp, LoadedAsset | ConfigError] | None
     ) -> LoadedAsset | ConfigError:
         before = file_stamp(path)
-        if cached is not None and cached[0] == before:
-            self._cache[path] = cached
-            return cached[1]
+        if cached is not None:
+            cached_stamp, cached_result = cached
+            if cached_stamp == before:
+                self._cache[path] = cached
+                return cached_result
         now = self._clock()
         try:
             result: LoadedAsset | ConfigError = LoadedAsset(load_asset(path), str(path))
@@ -80,7 +82,7 @@ def load_assets(paths_or_directories: Sequence[Path]) -> LoadResult:
 
 
 def file_stamp(path: Path) -> FileStamp | None:
-    """Changes whenever the file does; None if it does not exist."""
+    """A stamp that changes whenever the file does; None if the file does not exist."""
     try:
         status = path.stat()
     except OSError:

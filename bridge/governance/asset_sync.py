@@ -19,12 +19,12 @@ from mappers.governance.merge import FieldPath, FieldValue, MergePolicy, changed
 
 _KINDS = ("dataset", "governance", "access")
 _TIMEOUT_SECONDS, _POLL_SECONDS = 60.0, 0.25
-#: Completion is checked once in this many steps, and whenever a step was idle.
+#: Completion is checked after this many steps, and after every idle step.
 _STEPS_PER_CHECK = 20
 
 
 class OpenMetadataSync(NamedTuple):
-    """Target, reconciler and items of OpenMetadata, where it is enabled."""
+    """Target, reconciler and items of OpenMetadata, if it is enabled."""
 
     target: OpenMetadataTarget
     reconciler: Reconciler
@@ -101,9 +101,10 @@ class AssetSync:
     def resolve_conflicts(
         self, loaded: Sequence[LoadedAsset], ask: Callable[[str], MergePolicy | None]
     ) -> dict[tuple[bytes, FieldPath], MergePolicy]:
-        """Ask who wins each conflict."""
+        """Ask which side wins each conflict."""
         decisions: dict[tuple[bytes, FieldPath], MergePolicy] = {}
-        for diff in (plan.remote_diff for plan in self.plan(loaded)[1] if plan.remote_diff):
+        _, plans = self.plan(loaded)
+        for diff in (plan.remote_diff for plan in plans if plan.remote_diff):
             for conflict in diff.remote.conflicts:
                 if policy := ask(f"{diff.name}: {describe_conflict(conflict)}"):
                     decisions[diff.key, conflict.path] = policy
@@ -119,7 +120,7 @@ class AssetSync:
     ) -> tuple[ApplyResult, list[PushResult]]:
         """Apply assets to the store, then push the result to OpenMetadata, with the given conflict decisions."""
         if self._openmetadata is not None:
-            self._openmetadata.reconciler.enable()  # from now on, changes leave dirty marks
+            self._openmetadata.reconciler.enable()  # dirty marks are written from now on
         result = self._applier.apply(loaded, prune=prune)
         names = _affected_datasets(result, loaded)
         changed = {change.name for change in result.changes}
@@ -141,7 +142,7 @@ class AssetSync:
         ]
 
     def _push_until_complete(self, keys: set[bytes], sleep: Callable[[float], None]) -> None:
-        """Run steps until these items are complete, or the timeout passes."""
+        """Run steps of the reconciler until the items with these keys are complete or the timeout expires."""
         assert self._openmetadata is not None  # noqa: S101 - checked by the caller
         remaining_seconds = _TIMEOUT_SECONDS
         for steps in count(1):
@@ -149,7 +150,7 @@ class AssetSync:
             if self._openmetadata.reconciler.breaker.open or remaining_seconds <= 0:
                 return
             if not step.idle and steps % _STEPS_PER_CHECK:
-                continue  # listing many pending items takes long
+                continue  # listing many pending items is slow
             if not any(item.key in keys for item in self._openmetadata.items.pending("governance")):
                 return
             if step.idle:

@@ -27,7 +27,7 @@ from mappers.timestamps import format_timestamp
 _log = structlog.get_logger()
 
 CHECK = "contract"
-#: Versions may arrive this much later than a version that was already checked.
+#: How late a version may arrive after a newer one was checked.
 _LATE_ARRIVAL_MICROS = 7 * 86_400 * 1_000_000
 #: The facet name is a literal so that the partial index applies.
 _CONTRACTS = f"""
@@ -38,7 +38,7 @@ WHERE f.org_id = ?1 AND f.about_id = ?2 AND f.name = '{CONTRACT}' AND f.body IS 
 _LAST_CHECKED = """
 SELECT qdef_id, max(executed_at) FROM quality_check_result WHERE org_id = ?1 AND qdef_id {ids} GROUP BY qdef_id
 """
-#: Versions since a time per dataset, newest first.
+#: The newest versions of each dataset since its own start time, newest first.
 _VERSIONS = """
 SELECT n.dataset_id, n.produced_at, n.run_uuid, n.columns_json FROM (
   SELECT v.dataset_id, v.produced_at, r.run_uuid, s.columns_json, row_number() OVER (
@@ -111,7 +111,7 @@ class ContractChecker:
     def _check_batch(
         self, contracts: dict[bytes, ActiveContract], members: Sequence[GroupMember]
     ) -> Iterator[ContractCheck]:
-        checks = {dataset: assertion_id(dataset, CHECK, CHECK, None) for _, dataset, *_ in members}
+        checks = {member.dataset_id: assertion_id(member.dataset_id, CHECK, CHECK, None) for member in members}
         last_checked = dict(self._db.fetch_for_ids(_LAST_CHECKED, sorted(checks.values()), self._org))
         since = {
             dataset: last_checked[check] - _LATE_ARRIVAL_MICROS
@@ -123,7 +123,8 @@ class ContractChecker:
         for check, time in self._db.fetch_for_keys(_CHECKED_TIMES, pairs, self._org):
             checked_times.setdefault(check, set()).add(time)
         versions = self._versions(since, _MAX_VERSIONS)
-        versions |= self._versions(dict.fromkeys(checks.keys() - since.keys(), 0), 1)
+        never_checked = checks.keys() - since.keys()
+        versions |= self._versions(dict.fromkeys(never_checked, 0), limit=1)
         for group_id, dataset, namespace, name in members:
             contract, dataset_versions = contracts[group_id], versions.get(dataset, [])
             for checked_at, run, columns in _unchecked_versions(
@@ -169,7 +170,7 @@ class ContractChecker:
 def _unchecked_versions(
     versions: Iterable[tuple[int, str, str]], contract: ActiveContract, checked_times: set[int]
 ) -> Iterator[tuple[int, str, str]]:
-    """Versions to check, with the time of their result."""
+    """Select the versions to check, each with the time of its result event."""
     checked_times = {*checked_times}
     for index, (produced_at, run, columns) in enumerate(versions):
         is_newest = index == 0

@@ -16,9 +16,9 @@ Facets = dict[str, dict[str, Any]]
 
 
 def combine_assets(assets: Iterable[Asset]) -> Facets:
-    """Combine patterns and the asset that names the dataset; later assets override, sets are united.
+    """Combine the assets of a dataset: patterns first, then the asset with the exact name.
 
-    Patterns come first, the asset with the exact name last.
+    Later assets override single values; sets are merged.
     """
     facets: Facets = {}
     for asset in sorted(
@@ -56,7 +56,7 @@ STEWARD_FACETS = (GOVERNANCE, CONTRACT, EXPECTATIONS, SLA)
 
 
 def can_be_written_after(name: QualifiedName, last_micros: int) -> bool:
-    """Whether a later event is possible: an event may carry the maximum timestamp."""
+    """Whether an event can be written after the latest one, which may carry the maximum timestamp."""
     if last_micros < MAX_MICROS:
         return True
     _log.warning(
@@ -70,10 +70,10 @@ def can_be_written_after(name: QualifiedName, last_micros: int) -> bool:
 def changed_facets(
     facets: Facets, stored: Facets, previously_applied: Collection[str]
 ) -> dict[str, dict[str, Any] | None]:
-    """Facets to send; fields that were imported from OpenMetadata stay.
+    """Facets to write; fields that were imported from OpenMetadata are kept.
 
-    A facet without any asset is removed only if an asset file set it before: contracts and checks may come from
-    others.
+    A facet that no asset defines is removed only if an asset file set it before, because contracts and checks may
+    have other sources.
     """
     changes: dict[str, dict[str, Any] | None] = {}
     for name in STEWARD_FACETS:
@@ -87,7 +87,7 @@ def changed_facets(
 
 
 def _merge_with_imported(desired: dict[str, Any], current: dict[str, Any]) -> dict[str, Any]:
-    """Merge the file with changes that were imported from OpenMetadata since; the file wins."""
+    """Merge the file with changes imported from OpenMetadata; the file wins."""
     fields = merge(facet_fields(asset_content(current)), facet_fields(desired), facet_fields(current), "local").fields
     facet = build_facet(fields, desired)
     return facet if facet == desired else {**facet, FILE: desired}

@@ -19,7 +19,7 @@ _MIN_DOTS = 2
 
 
 class MatchResult(NamedTuple):
-    """Assets by dataset, and the reasons of assets without a dataset."""
+    """Assets by dataset, and the reason for each asset that matches no dataset."""
 
     datasets: dict[QualifiedName, list[Asset]]
     pending: dict[QualifiedName, str]

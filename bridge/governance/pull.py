@@ -64,7 +64,7 @@ def plan_file_edits(plans: Sequence[DatasetPlan], vocabulary: TagVocabulary) -> 
 
 
 def edit_file(own: LoadedAsset, facet: Mapping[str, Any], imported: FieldValues, problems: Sequence[str]) -> FileEdit:
-    """Edit that adds imported changes to a file, and changes since the file was applied."""
+    """Edit that brings a file up to date with these changes and with those that were imported earlier."""
     file_fields = facet_fields(asset_content(facet))
     changes, unapplied = _changes_for_file(
         own, file_fields, changed_fields(file_fields, {**facet_fields(facet), **imported})
@@ -74,7 +74,7 @@ def edit_file(own: LoadedAsset, facet: Mapping[str, Any], imported: FieldValues,
         load_asset(File(own.source))
         text = File(own.source).read_bytes().decode()
         return FileEdit(own.source, text, _edit_text(text, changes), problems)
-    except ConfigError as error:  # it may be being edited
+    except ConfigError as error:  # someone may be editing the file
         return FileEdit(own.source, "", "", (*problems, *str(error).splitlines()))
     except (OSError, YAMLError, UnicodeDecodeError) as error:
         return FileEdit(own.source, "", "", (*problems, f"{own.source}: cannot be edited: {error}"))
@@ -83,7 +83,7 @@ def edit_file(own: LoadedAsset, facet: Mapping[str, Any], imported: FieldValues,
 def _changes_for_file(
     own: LoadedAsset, file_fields: FieldValues, changes: FieldValues
 ) -> tuple[dict[FieldPath, FieldValue], list[str]]:
-    """Changes to write into a file, and those that other asset files determine."""
+    """Changes to write into a file, and problems: removed elements that other asset files set."""
     own_fields = facet_fields(combine_assets([own.asset])[GOVERNANCE])
     own_changes: dict[FieldPath, FieldValue] = {}
     problems = []

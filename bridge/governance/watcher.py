@@ -16,9 +16,9 @@ from mappers.errors import LineageBridgeError, TransientError
 
 _log = structlog.get_logger()
 
-#: Interval of matching assets with new datasets while no file changes.
+#: Interval at which assets are matched with new datasets while no file changes.
 _MATCH_SECONDS = 60.0
-#: Work over all datasets pauses this many times its own duration.
+#: After work on all datasets, the next round waits for this many times its duration.
 _PAUSE_FACTOR = 20.0
 
 
@@ -69,7 +69,7 @@ class AssetWatcher:
         return PollResult(changed, problems, contract_checks, events, imported)
 
     def _apply_files(self) -> tuple[int, int]:
-        """Apply the files if one of them changed, and now and then for new datasets."""
+        """Apply the files if one of them changed, and periodically to match new datasets."""
         now = self._clock()
         stamps = {
             str(path): file_stamp(path) for location in self._locations for path in [location, *location.rglob("*")]

@@ -60,8 +60,8 @@ def _restore_unchanged_lines(text: str, dumped: str, edited: str) -> str:
     matcher = difflib.SequenceMatcher(None, dumped_lines, edited_lines)
     return "".join(
         line
-        for operation, a, b, c, d in matcher.get_opcodes()
-        for line in (original[a:b] if operation == "equal" else edited_lines[c:d])
+        for operation, start, end, edited_start, edited_end in matcher.get_opcodes()
+        for line in (original[start:end] if operation == "equal" else edited_lines[edited_start:edited_end])
     )
 
 

@@ -30,7 +30,7 @@ _DEFAULT_ORDER: DateOrder = "mdy"
 
 
 class AutorepImportOptions(NamedTuple):
-    """Site settings that reports do not contain. Without a date order, it is guessed."""
+    """Settings that reports do not contain. If `order` is None, it is guessed."""
 
     instance: str
     zone: tzinfo
@@ -57,7 +57,7 @@ class AutorepImportResult(NamedTuple):
 def import_reports(
     files: Iterable[Path], options: AutorepImportOptions, legacy: LegacyReader, writer: Writer
 ) -> AutorepImportResult:
-    """Import the runs of reports and scheduler logs. Importing them again does no harm."""
+    """Import the runs of reports and scheduler logs. Importing them again is harmless."""
     runs = rejected = 0
     problems: list[str] = []
     skipped_lines: Counter[str] = Counter()
@@ -79,7 +79,7 @@ def import_reports(
 def _parse_reports(
     files: Iterable[Path], options: AutorepImportOptions
 ) -> Iterator[tuple[str, AutorepReport, DateOrder | None]]:
-    """Yield each report with its date order, None if that is uncertain. All logs form one report, sorted by time."""
+    """Yield each report with its date order, None if uncertain. All logs form one report, sorted by time."""
     logs: list[LogText] = []
     for file in files:
         text = read_text(file).text
@@ -100,7 +100,7 @@ def _parse_reports(
 
 
 def _sort_logs(logs: list[LogText], order: DateOrder, zone: tzinfo) -> list[LogText]:
-    """Sort logs by their first timestamp. Where one cannot be parsed, keep the given order."""
+    """Sort logs by their first timestamp. If one cannot be parsed, keep the given order."""
     with suppress(ValueError):
         return sorted(logs, key=lambda log: parse_report_time(first_timestamp(log.text) or "", order, zone))
     return logs

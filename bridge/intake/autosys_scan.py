@@ -23,7 +23,7 @@ _MAX_NAMES = 20
 def read_job_catalog(files: Iterable[Path]) -> JobCatalog:
     """Read files into a job catalog, which also collects their problems.
 
-    Raises MissingDependency where a parser library is not installed.
+    Raises MissingDependency if a parser library is not installed.
     """
     try:
         import lark  # noqa: F401, PLC0415 - an extra: only its presence is checked
@@ -71,7 +71,7 @@ _SOURCE = "autosys scan"
 
 
 class ScanResult(NamedTuple):
-    """Names of the jobs of a catalog by what happens to them; `refused` also holds the reasons."""
+    """Job names by their change since the last scan; entries of `refused` include the reason."""
 
     new: list[str]
     changed: list[str]
@@ -108,7 +108,7 @@ def plan_scan(registry: VersionRegistry, catalog: JobCatalog, instance: str) -> 
 def apply_scan(
     registry: VersionRegistry, reader: EventReader, writer: Writer, catalog: JobCatalog, options: ScanOptions, by: str
 ) -> ScanResult:
-    """Apply a catalog to the store: events first, so that the next scan completes an interrupted one.
+    """Apply a catalog to the store: events first, so that the next scan completes an interrupted scan.
 
     A job whose event is rejected is not registered: the next scan sends it again.
     """

@@ -29,12 +29,12 @@ class _Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_f
     hash: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{32}$")]
     source: Annotated[str, msgspec.Meta(pattern="^[^\0]*$")]
     receipts: _Count
-    #: The input, byte for byte; in `payload_base64` where it is not UTF-8.
+    #: The input, byte for byte; in `payload_base64` if it is not UTF-8.
     payload: str | None = None
     payload_base64: bytes | None = None
 
     def original_bytes(self) -> bytes | None:
-        """The input as it was sent, None where it is not stored."""
+        """The input as it was sent; None if it is not stored."""
         return self.payload.encode() if self.payload is not None else self.payload_base64
 
 
@@ -83,7 +83,7 @@ def export_events(db: Database, org: str) -> Iterator[bytes]:
 
 
 def parse_line(line: bytes) -> ExportedEvent | ExportedRejection:
-    """Decode a line; raises InvalidInput when it is malformed."""
+    """Decode a line; raises InvalidInput if it is malformed."""
     try:
         return _decoder.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -91,7 +91,7 @@ def parse_line(line: bytes) -> ExportedEvent | ExportedRejection:
 
 
 def _text_or_bytes(packed: bytes | None) -> tuple[str | None, bytes | None]:
-    """Return a payload as text, or as bytes where it is not UTF-8."""
+    """Return a payload as text, or as bytes if it is not UTF-8."""
     if packed is None:
         return None, None
     raw = zstandard.decompress(packed)

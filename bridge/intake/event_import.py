@@ -21,7 +21,7 @@ JOIN run_event e ON e.event_time = g.a AND e.event_hash = g.b AND e.org_id = ?1
 _STORED_REJECTIONS = (
     "SELECT payload_hash, receipts, last_at FROM rejected_event WHERE org_id = ?1 AND payload_hash {ids}"
 )
-#: Maximum number of lines, and about of bytes, per commit.
+#: Maximum number of lines, and approximate number of bytes, per commit.
 _BATCH_LINES, _BATCH_BYTES = 500, 16 << 20
 #: Errors of a file that is read: disk errors, truncated gzip, damaged gzip.
 _READ_ERRORS = (OSError, EOFError, zlib.error)
@@ -30,7 +30,7 @@ Progress = Callable[[int], None]
 
 
 class EventImportReport(NamedTuple):
-    """Lines by result: `known` ones brought nothing new, `unmerged` ones could not be merged here."""
+    """Counts of lines by result: `known` ones contain nothing new, `unmerged` ones could not be merged here."""
 
     events: int = 0
     rejected: int = 0
@@ -49,7 +49,7 @@ class _StoredEvent(NamedTuple):
 
 
 class _ImportedEvent(NamedTuple):
-    """An event with the line that it was exported as."""
+    """An event and its line in the export."""
 
     line: ExportedEvent
     payload: bytes
@@ -61,7 +61,7 @@ class _ImportedEvent(NamedTuple):
 
 
 class EventImporter:
-    """Imports the events of another store. Repeatable: inputs that this store holds already are skipped."""
+    """Imports the events of another store. Repeatable: inputs that this store already contains are skipped."""
 
     def __init__(self, reader: EventReader, writer: Writer, db: Database, org: str) -> None:
         self._reader = reader
@@ -91,7 +91,7 @@ class EventImporter:
         self._writer.close()
 
     def _missing_items(self, parsed: list[_ImportedEvent | RejectedInput]) -> list[IncomingEvent | RejectedInput]:
-        """Skip inputs of which the store holds at least as many receipts as the export."""
+        """Skip inputs for which the store counts at least as many receipts as the export."""
         events = [item for item in parsed if isinstance(item, _ImportedEvent)]
         rows = self._db.fetch_for_keys(_STORED_EVENTS, sorted({event.key for event in events}), self._org)
         stored = {
@@ -117,7 +117,7 @@ class EventImporter:
         return missing
 
     def _missing_part(self, imported: _ImportedEvent, stored: _StoredEvent | None) -> IncomingEvent | None:
-        """Build the item to write for what the store lacks: the event, receipts, or its first successful merge."""
+        """Build the item that adds what the store lacks: the event, receipts, or the first successful merge."""
         line = imported.line
         extra_receipts = max(0, line.receipts - stored.receipts) if stored else line.receipts
         is_merged = stored is not None and stored.failure is None

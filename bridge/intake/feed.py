@@ -65,7 +65,7 @@ class FeedQuery(NamedTuple):
 
 
 class FeedPoller:
-    """Polls a query for rows that are new since the last poll. Rows that are read twice do no harm."""
+    """Polls a query for rows that are new since the last poll. Rows may be read twice without harm."""
 
     def __init__(self, query: FeedQuery, feed: FeedImporter, db: Database, org: str) -> None:
         self._query = query
@@ -78,12 +78,12 @@ class FeedPoller:
     def poll(self) -> IntakeReport:
         """Run the query once.
 
-        Raises Unreachable when the database does not respond, ConfigError when the query is invalid.
+        Raises Unreachable if the database does not respond, and ConfigError if the query is invalid.
         """
         since = self._watermarks.get(self._query.name)
         rows = self._fetch(since)
         latest = self._latest_watermark(rows, since)
-        # Overlapping rows are read again: one that is stored as rejected is not stored twice.
+        # Rows that overlap with the last poll are read again; rejected ones are not stored twice.
         feed_rows = (FeedRow(self._query.name, values) for values in rows)
         report = self._feed.import_rows(feed_rows, lambda item: is_rejected(self._db, self._org, item.payload_hash))
         if latest is not None:
@@ -107,7 +107,7 @@ class FeedPoller:
             raise ConfigError(f"{self._query.name}: {_first_line(error)}") from error
 
     def _require_sqlite_file(self, url: "URL") -> None:
-        """Raise Unreachable where the file does not exist: SQLite would create an empty database."""
+        """Raise Unreachable if the file does not exist, because SQLite would create an empty database."""
         file = url.database or ""
         if url.get_backend_name() != "sqlite" or file in {"", ":memory:"} or file.startswith("file:"):
             return
@@ -117,7 +117,7 @@ class FeedPoller:
     def _latest_watermark(self, rows: list[dict[str, Any]], since: Any) -> Any:
         """Return the greatest value of the watermark column.
 
-        Raises ConfigError where the column is missing, or its values cannot be compared or stored.
+        Raises ConfigError if the column is missing, or if its values cannot be compared or stored.
         """
         values = [value for value in map(self._watermark_value, rows) if value is not None]
         all_values = values if since is None else [since, *values]

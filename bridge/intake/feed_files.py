@@ -99,7 +99,7 @@ def _csv_records(lines: list[str], index: int, delimiter: str) -> Iterator[tuple
 
 
 def _check_header(header: list[str] | str, file: Path) -> list[str]:
-    """Return the header; raises ConfigError when it is malformed or names a column twice."""
+    """Return the header; raises ConfigError if it is malformed or names a column twice."""
     if isinstance(header, str):
         raise ConfigError(f"{file}: the header is not CSV: {header}")
     duplicates = [name for name, count in Counter(name.lower() for name in header if name).items() if count > 1]

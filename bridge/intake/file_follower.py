@@ -21,7 +21,7 @@ from mappers.errors import InputTooLarge, InvalidInput, TransientError
 
 _log = structlog.get_logger()
 
-#: Lines per commit, commits of a file per turn, and steps between two yields to the event loop.
+#: Lines per commit, commits per file before the next file is read, and steps between yields to the event loop.
 _BATCH_LINES, _COMMITS_PER_TURN, _STEPS_PER_YIELD = 100, 10, 16
 
 Item = IncomingEvent | RejectedInput
@@ -84,7 +84,7 @@ class FileFollower:
         self._log_problems(problems)
 
     async def poll(self) -> bool:
-        """Scan all files, and read a turn of each that has more; returns False if there was nothing to read."""
+        """Scan all files, and read some lines of each one that has more; returns False if nothing was read."""
         problems = await self._scan()
         has_read = False
         for file in self._tracker.files():
@@ -160,7 +160,7 @@ class FileFollower:
             self._on_item(item)
 
     async def _with_retries(self, operation: Callable[..., Awaitable[T]], *arguments: object) -> T:
-        """Retry until the store responds; raises TransientError when stopped, or when `read_all` runs."""
+        """Retry until the store responds; raises TransientError after `stop` and within `read_all`."""
         logged = False
         while True:
             try:

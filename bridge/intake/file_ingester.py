@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from bridge.intake.event_reader import EventReader
 from bridge.intake.file_position import fingerprint, printable_path, source_name, stored_path
@@ -21,6 +21,13 @@ _BATCH_SIZE = 500
 _READ_ERRORS = (OSError, EOFError, zlib.error)
 
 Progress = Callable[[int], None]
+
+
+class _FileStart(NamedTuple):
+    """Stored name of a file and its first bytes, which identify it."""
+
+    name: str
+    head: bytes
 
 
 class FileIngester:
@@ -42,10 +49,10 @@ class FileIngester:
         """Ingest one file, resuming where an earlier ingestion of the same content stopped."""
         try:
             with open_event_file(path) as file:
-                name, head = stored_path(path), _read_head(file)
-                start = 0 if self._from_start else self._resume_at(file, name, head)
+                identity = _FileStart(stored_path(path), _read_head(file))
+                start = 0 if self._from_start else self._resume_at(file, identity)
                 progress(start)
-                report = self._ingest_records(read_records(file, start), source_name(path), progress, (name, head))
+                report = self._ingest_records(read_records(file, start), source_name(path), progress, identity)
         except _READ_ERRORS as error:
             return IntakeReport(unreadable=(f"{printable_path(path)}: {error}",))
         return report._replace(resumed_at=start)
@@ -54,9 +61,9 @@ class FileIngester:
         """Ingest a stream, which cannot be resumed."""
         return self._ingest_records(read_records(file), source, lambda _: None, None)
 
-    def _resume_at(self, file: BinaryIO, name: str, head: bytes) -> int:
-        position = self._writer.file_position(name)
-        if position is None or position.fingerprint != fingerprint(head, position.offset):
+    def _resume_at(self, file: BinaryIO, identity: _FileStart) -> int:
+        position = self._writer.file_position(identity.name)
+        if position is None or position.fingerprint != fingerprint(identity.head, position.offset):
             return 0
         if file.seek(position.offset - 1) == position.offset - 1 and file.read(1):
             return position.offset
@@ -64,7 +71,7 @@ class FileIngester:
         return 0
 
     def _ingest_records(
-        self, records: Iterator[RawRecord], source: str, progress: Progress, file: tuple[str, bytes] | None
+        self, records: Iterator[RawRecord], source: str, progress: Progress, identity: _FileStart | None
     ) -> IntakeReport:
         report = IntakeReport()
         with ThreadPoolExecutor(1, thread_name_prefix="commit") as executor:
@@ -79,12 +86,14 @@ class FileIngester:
                 if not batch:
                     return report
                 end = max(record.end for record in batch)
-                positions = [FilePosition(file[0], fingerprint(file[1], end), end)] if file and end else []
+                positions = (
+                    [FilePosition(identity.name, fingerprint(identity.head, end), end)] if identity and end else []
+                )
                 committing = executor.submit(self._commit, self._stage(items, positions), end, progress)
                 report = report.add(IntakeReport.of(items))
 
     def _stage(self, items: list[IncomingEvent | RejectedInput], positions: list[FilePosition]) -> StagedGroup | None:
-        """Write a batch; an embedded store still has to commit it, while the next one is parsed."""
+        """Write a batch; an embedded store commits it later, while the next one is parsed."""
         if self._writer.embedded:
             return self._writer.stage(items, positions)
         self._writer.write(items, positions)

@@ -18,7 +18,7 @@ def is_same_file(position: FilePosition, head: bytes, size: int) -> bool:
 
 
 def printable_path(path: Path) -> str:
-    """Convert a path to text that can be stored, whatever bytes it contains."""
+    """Convert a path to text that can be stored; the path may contain any bytes."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 

@@ -39,7 +39,7 @@ class FollowedFile:
         return [stored_path(path) for path in names_before_rotation(self.path)]
 
     def has_incomplete_line(self) -> bool:
-        """True if an unreported line without its end follows the ingested part."""
+        """True if an unreported incomplete line follows the ingested part."""
         return not self.has_more and self.size > self.end and not self.incomplete_line_reported
 
     def resume(self, head: bytes, positions: Iterable[FilePosition]) -> bool:
@@ -52,17 +52,17 @@ class FollowedFile:
         return False
 
     def advance(self, end: int, head: bytes) -> None:
-        """Move the position behind an ingested batch."""
+        """Move the position past an ingested batch."""
         self.end, self.fingerprint, self.position_dirty = end, fingerprint(head, end), False
         self.incomplete_line_reported = False
 
 
-#: A file that did not change for so long is idle: its incomplete line is reported, and it is closed.
+#: A file that has not changed for this long is idle: its incomplete line is reported, and the file is closed.
 _IDLE_SECONDS = 60.0
 
 
 class TrackerScan(NamedTuple):
-    """Result of a scan: new files, and positions that point to content no longer in their file."""
+    """Result of a scan: new files, and positions whose content is no longer in their file."""
 
     new: list[FollowedFile]
     unmatched: list[FilePosition]
@@ -108,7 +108,7 @@ class FileTracker:
         return scan
 
     def resolve(self, scan: TrackerScan, positions: Mapping[str, FilePosition]) -> list[FollowedFile]:
-        """Find where the new files resume: at their own position, or else where the same content was ingested."""
+        """Find where new files resume: at their own position, or at the position of a file with the same content."""
         present = {file.name for file in self.files()} | {file.name for file in scan.new}
         unmatched = [*scan.unmatched, *(position for name, position in positions.items() if name not in present)]
         own_positions = {file.name: positions[file.name] for file in scan.new if file.name in positions}
@@ -135,7 +135,7 @@ class FileTracker:
         return [file for file, _ in opened]
 
     def read(self, file: FollowedFile, count: int) -> LineBatch | None:
-        """Read the next lines of a file; None when there is nothing to read now."""
+        """Read the next lines of a file; None if there is nothing to read now."""
         batch = self._open_files.open(file).read(file.end, count)
         if batch is None or fingerprint(batch.head, file.end) != file.fingerprint:
             file.needs_check = True  # truncated since the scan: the next scan starts over
@@ -144,7 +144,7 @@ class FileTracker:
         return batch if file.has_more else None
 
     def read_incomplete_line(self, file: FollowedFile) -> bytes:
-        """Return the beginning of a line that lacks its end, and mark it as reported."""
+        """Return the incomplete last line, and mark it as reported."""
         line = self._open_files.open(file).incomplete_line(file.end)
         file.incomplete_line_reported = True
         return line
@@ -188,10 +188,10 @@ class FileTracker:
             file.has_more = file.needs_check = True
 
     def _verify(self, file: FollowedFile, scan: TrackerScan) -> None:
-        """Start over when a file no longer holds the part that was ingested.
+        """Start over if a file no longer contains the ingested part.
 
-        It is checked again at the scan after a change: a second change within one tick of the file system's clock
-        that leaves the size as it was does not show in the status.
+        A changed file is checked again at the next scan: a second change within one tick of the file system's clock
+        does not alter the status if the size stays the same.
         """
         file.needs_check = file.has_more
         try:

@@ -18,9 +18,9 @@ from mappers.errors import TransientError
 
 _log = structlog.get_logger()
 
-#: Exit code after a storage error that leaves the content of the disk in doubt (BSD's EX_IOERR).
+#: Exit code after a storage error that may have damaged stored data (BSD's EX_IOERR).
 EXIT_STORAGE = 74
-#: Turns of the event loop for which a group gathers: requests that arrived together are read in the next turns.
+#: A group is collected for this many turns of the event loop, in which requests that arrived together are read.
 _GATHER_TURNS = 2
 #: Interval and limit of retries while another process has locked the store.
 _BUSY_RETRY_SECONDS = 0.005
@@ -35,7 +35,7 @@ class _PendingRequest(NamedTuple):
 
 
 class GroupCommitter:
-    """Commits events in groups; coroutines wait until theirs are on disk.
+    """Commits events in groups; callers wait until their events are on disk.
 
     An embedded store commits in this process, so its commits run in the thread of the event loop: another thread
     would only compete for the interpreter lock. Commits to a server run in a thread of their own, while the loop
@@ -64,7 +64,7 @@ class GroupCommitter:
         self._thread = None if writer.embedded else ThreadPoolExecutor(1, thread_name_prefix="writer")
         if writer.embedded:
             writer.set_lock_timeout(seconds=0)  # the loop must not block while another process writes
-        #: Error of the last commit, None when it succeeded.
+        #: Error of the last commit; None if it succeeded.
         self.last_error: str | None = None
 
     @property
@@ -77,7 +77,7 @@ class GroupCommitter:
         return self._pending_count
 
     def oldest_age(self) -> float:
-        """Seconds that the oldest event has waited, 0 when none waits.
+        """Seconds that the oldest event has waited; 0 if none is waiting.
 
         While commits fail, the age keeps growing until one succeeds: senders still hold the failed events.
         """
@@ -93,7 +93,7 @@ class GroupCommitter:
     async def commit(self, items: Sequence[IncomingEvent | RejectedInput], *positions: FilePosition) -> None:
         """Return once the items and their file positions are on disk.
 
-        Raises TransientError when they could not be written.
+        Raises TransientError if they could not be written.
         """
         if self.is_full():
             raise Overloaded(f"{self._max_pending} events are waiting to be written")
@@ -111,7 +111,7 @@ class GroupCommitter:
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._writer.file_position, path)
 
     async def close(self) -> None:
-        """Commit everything that waits, then stop."""
+        """Commit all pending events, then stop."""
         if self._commit_task is not None:
             await self._commit_task
         if self._probe is not None:
@@ -193,8 +193,8 @@ class GroupCommitter:
     async def _probe_until_healthy(self, items: Sequence[IncomingEvent | RejectedInput]) -> None:
         """Retry a failed event until the store accepts it.
 
-        While the service reports that it is not ready, perhaps nobody sends an event that would find out. The sender
-        of the failed event sends it again, and equal events are stored once.
+        While the service is not ready, clients may not send any event that would reveal its recovery. Storing the
+        failed event is harmless: its sender sends it again, and equal events are stored once.
         """
         while not self.is_healthy:
             await asyncio.sleep(self._probe_seconds)

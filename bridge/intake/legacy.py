@@ -25,12 +25,12 @@ class LegacyInputKind(NamedTuple):
     historical: bool = False
 
     def source_name(self) -> str:
-        """Source name of rejected bodies; it holds everything that a retry needs."""
+        """Source name of rejected bodies; it contains everything that a retry needs."""
         return f"{_PREFIX}{self.contract}{_HISTORICAL if self.historical else ''}"
 
     @classmethod
     def from_source_name(cls, source: str) -> "LegacyInputKind | None":
-        """Parse a source name; None when it is not one of a legacy body."""
+        """Parse a source name; None if it does not belong to a legacy body."""
         name = source.removeprefix(_PREFIX).removesuffix(_HISTORICAL)
         if not source.startswith(_PREFIX) or name not in set(LegacyFormat):
             return None
@@ -38,7 +38,7 @@ class LegacyInputKind(NamedTuple):
 
 
 class LegacyReader:
-    """Translates legacy bodies to OpenLineage events, and parses those."""
+    """Translates legacy bodies to OpenLineage events, and parses the events."""
 
     def __init__(self, reader: EventReader, names: LegacyNamespaces) -> None:
         self._reader = reader
@@ -47,7 +47,7 @@ class LegacyReader:
     def read(
         self, body: bytes, kind: LegacyInputKind, received_at: int, extra_notes: Sequence[str] = ()
     ) -> list[IncomingEvent] | RejectedInput:
-        """Parse the events that a body stands for; one that cannot be translated is returned as rejected."""
+        """Parse a body into events; a body that cannot be translated is returned as rejected."""
         received = (_EPOCH + timedelta(microseconds=received_at)).isoformat()
         try:
             events, notes = translate_body(kind.contract, body, self._names, received)

@@ -16,15 +16,15 @@ from mappers.canonical_json import JsonObject, drop_nulls
 from mappers.timestamps import MAX_MICROS
 
 _MICROS_PER_SECOND = 1_000_000
-#: Maximum number of remembered events of the lookback, which are not written again.
+#: Maximum number of remembered events of the lookback period; they are not written again.
 _MAX_SEEN = 100_000
 
 
 class MarquezLogSource:
-    """Imports the event log of a server, and stores how far it was read.
+    """Imports the event log of a server, and stores the position up to which it was read.
 
-    The log is ordered by event time, not by arrival: late events lie before the position. So each poll reads the last
-    hour, or more, again.
+    The log is ordered by event time, not by arrival, so late events appear before the position. Each poll therefore
+    reads the lookback period (by default one hour) again.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class MarquezLogSource:
         begin = position.offset - self._lookback if position else 0
         moves_position = True
         if self._since is not None:
-            # Events between the position and `since` were perhaps never read: the position stays.
+            # The position must not move past events before `since` that may never have been read.
             moves_position = position is not None and self._since <= position.offset
             begin, self._since = self._since, None
         report, stored_offset = IntakeReport(), position.offset if position else 0
@@ -64,7 +64,7 @@ class MarquezLogSource:
         self._client.close()
 
     def _windows(self, begin: int, now: int) -> Iterator[LogWindow]:
-        """Read until now, and then events with later times, because some clocks are wrong."""
+        """Read up to the current time, then events from the future, because some clocks are wrong."""
         yield from read_windows(self._client, begin, now)
         yield from read_windows(self._client, max(begin, now), MAX_MICROS, span=MAX_MICROS)
 

@@ -1,4 +1,4 @@
-"""Imports metadata that only the lists of a Marquez server hold."""
+"""Imports metadata that a Marquez server returns only in its lists of datasets and jobs."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
@@ -23,7 +23,7 @@ from mappers.openlineage.names import canonical_dataset_name, canonical_job_name
 
 _BATCH_SIZE = 100
 _FACETS = "SELECT owner_id, name FROM facet WHERE org_id = ?1 AND owner_id {ids} AND about_id = ?2"
-#: Under any name of the identity group: the server lists a dataset under each.
+#: Considers all names of the identity group, because the server lists a dataset under each of them.
 _DATASETS_OF_RUNS = """
 SELECT DISTINCT d.dataset_id FROM ol_dataset d
 JOIN ol_dataset m ON m.org_id = d.org_id AND m.class_id = d.class_id
@@ -46,7 +46,7 @@ FROM {table} WHERE org_id = ?1 AND {id} {{ids}}
 
 
 class MarquezMetadataSource:
-    """Imports the lists of a server as events that are marked as made from lists."""
+    """Imports the lists of datasets and jobs of a server as events; their source identifies them."""
 
     def __init__(self, client: MarquezClient, reader: EventReader, writer: Writer, db: Database, org: str) -> None:
         self._client = client
@@ -62,8 +62,8 @@ class MarquezMetadataSource:
         report = IntakeReport()
         for namespace in self._client.list_namespaces():
             name, owner = str(namespace["name"]), namespace.get("ownerName")
-            report = report.add(self._write(self._datasets(name)))
-            report = report.add(self._write(self._jobs(name, owner)))
+            report = report.add(self._write(self._dataset_events(name)))
+            report = report.add(self._write(self._job_events(name, owner)))
         return report
 
     def close(self) -> None:
@@ -78,7 +78,7 @@ class MarquezMetadataSource:
             report = report.add(IntakeReport(len(payloads) - len(rejected), len(rejected)))
         return report
 
-    def _datasets(self, namespace: str) -> Iterator[JsonObject]:
+    def _dataset_events(self, namespace: str) -> Iterator[JsonObject]:
         for batch in chunked(self._client.list_datasets(namespace), _BATCH_SIZE):
             ids = [canonical_dataset_name(self._org, dataset["namespace"], dataset["name"]).id for dataset in batch]
             with_events = self._select_ids(_DATASETS_READ, ids) | self._select_ids(_DATASETS_WRITTEN, ids)
@@ -93,12 +93,12 @@ class MarquezMetadataSource:
                     yield event
 
     def _is_listed_twice(self, dataset: JsonObject, stored: StoredMetadata) -> bool:
-        """True if a dataset is also listed under its own name: a symlink of a run gave it this one."""
+        """True if this name is an alias from a run, so that the dataset is also listed under its own name."""
         if stored.has_events or not is_alias(dataset):
             return False
         return self._client.is_written_by_run(str(dataset["namespace"]), str(dataset["name"]))
 
-    def _jobs(self, namespace: str, owner: str | None) -> Iterator[JsonObject]:
+    def _job_events(self, namespace: str, owner: str | None) -> Iterator[JsonObject]:
         for batch in chunked(self._client.list_jobs(namespace), _BATCH_SIZE):
             candidates = [
                 [(name, canonical_job_name(self._org, job["namespace"], name).id) for name in possible_job_names(job)]

@@ -29,7 +29,7 @@ class OpenFiles:
         return entry[1] if entry else None
 
     def open(self, file: OpenableFile) -> GrowingFile:
-        """Open a file; raises OSError when that fails or the path leads to another file by now."""
+        """Open a file; raises OSError if that fails or if the path now refers to another file."""
         _, handle = self._open.pop(file.identity, (file, None))
         if handle is None:
             handle = GrowingFile(file.path, self._max_line)
@@ -38,7 +38,7 @@ class OpenFiles:
                 handle.close()
                 raise FileNotFoundError(2, "moved since the last scan", str(file.path))
         while len(self._open) >= self._max_open:
-            # A deleted file could not be opened again, and may not be read to its end.
+            # Keep deleted files open: they cannot be opened again, and may contain unread lines.
             candidates = (identity for identity, (open_file, _) in self._open.items() if not open_file.is_deleted)
             self.close(next(candidates, next(iter(self._open))))
         self._open[file.identity] = (file, handle)

@@ -9,7 +9,7 @@ from mappers.errors import TransientError
 
 
 class IntakeReport(NamedTuple):
-    """Counts of an intake, the bytes that were ingested before, and inputs that could not be read to their end."""
+    """Counts of inputs, the bytes skipped because they were ingested before, and inputs not read completely."""
 
     accepted: int = 0
     rejected: int = 0
@@ -36,14 +36,14 @@ class IntakeReport(NamedTuple):
 class EventSource(Protocol):
     """A source of events that is polled.
 
-    Items are stored together with the position of the source, or before it: after a crash some are read again, which
-    does no harm, and none is lost. Invalid input is stored with the reason.
+    The position of the source is stored with or after its items. A crash therefore loses none; some may be read
+    again, which is harmless. Invalid input is stored with the reason.
     """
 
     def poll(self) -> IntakeReport:
         """Ingest new input.
 
-        Raises a TransientError when the source does not respond; the next poll continues from there.
+        Raises a TransientError if the source does not respond; the next poll continues at the same position.
         """
 
     def close(self) -> None: ...

@@ -20,7 +20,7 @@ R = TypeVar("R")
 
 
 def execute_on_service(client: BridgeClient, command: Command[R]) -> R:
-    """Execute a command that has a body; raises what the registry raises, and Unreachable."""
+    """Execute a command that has a body; raises the errors of the registry, and Unreachable."""
     response = client.post(command.path, msgspec.json.encode(command))
     result_type: type[R] = command.result_type
     return decode_response(client.url, command.path, response, result_type)
@@ -36,7 +36,7 @@ _RETRY_SECONDS = 20.0
 
 
 class ProcessBackend(Protocol):
-    """Where a process reads state and sends events and commands."""
+    """Access of a process to queries, commands and event intake."""
 
     def query(self, query: Query[A]) -> A:
         """Run a query; raises NotFound and StateConflict."""
@@ -100,12 +100,12 @@ class RemoteBackend:
         return result
 
     def execute(self, command: Command[A]) -> A:
-        """Commands of processes are idempotent, so they may be retried."""
+        """Execute a command; commands of processes are idempotent, so they may be retried."""
         result: A = self._retrying(execute_on_service, self._client, command)
         return result
 
     def send_events(self, events: Sequence[bytes]) -> list[str]:
-        """Events are idempotent, so batches may be retried."""
+        """Send events in batches; events are idempotent, so batches may be retried."""
         return [reason for group in chunked(events, _BATCH) for reason in self._retrying(self._send_batch, group)]
 
     def _send_batch(self, events: list[bytes]) -> list[str]:

@@ -87,7 +87,7 @@ def check_query(check: CheckDefinition, view: str) -> str:
 
 
 def evaluate(check: CheckDefinition, value: Any, now: datetime) -> CheckOutcome:
-    """Decide a check from its measured value."""
+    """Evaluate a check by its measured value."""
     if check.check == "row_count":
         low, high = check.min, check.max
         return CheckOutcome(check, (low is None or value >= low) and (high is None or value <= high), value)
@@ -114,6 +114,7 @@ def _is_comparable(kind: str) -> bool:
     return not kind.startswith(_UNHASHED)
 
 
+#: Name and SQL template of each metric, and whether it applies to a column type.
 _PROFILE_METRICS: tuple[tuple[str, str, Callable[[str], bool]], ...] = (
     ("nullCount", "count_if({0} IS NULL)", _is_any),
     ("distinctCount", "approx_count_distinct({0})", _is_comparable),

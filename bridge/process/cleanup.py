@@ -17,12 +17,12 @@ from connectors.errors import ConfigError
 from connectors.spark.file_system import FileSystems
 
 _PAGE = 500
-#: Younger folders without a version may still be written, so they are always retained.
+#: Folders without a version that are younger than this may belong to a running process, so they are retained.
 _MAX_RUN_TIME = timedelta(days=1)
 
 
 class RetentionPolicy(NamedTuple):
-    """What to retain besides published and pinned versions."""
+    """How many versions to retain in addition to published and pinned ones."""
 
     versions: int
     days: float
@@ -33,7 +33,7 @@ class CleanupResult(msgspec.Struct, frozen=True):
 
     dataset: str
     removed: list[str]
-    #: Reasons of retained versions.
+    #: Retained versions with the reason.
     kept: dict[str, str]
 
 
@@ -78,9 +78,9 @@ class VersionCleaner:
         )
 
     def _discard(self, dataset: DatasetLocation, versions: list[VersionResult]) -> dict[str, str]:
-        """Discard versions; returns those that are retained after all, with the reason.
+        """Discard versions; returns those that must be retained, with the reason.
 
-        A version may have been pinned meanwhile: versions that it consists of become valid again.
+        A version may have been pinned in the meantime; versions that share files with it become valid again.
         """
         identity = {"namespace": dataset.namespace, "name": dataset.name}
         reason = f"its files were removed on {self._now:%Y-%m-%d}"

@@ -3,12 +3,12 @@
 import difflib
 from collections.abc import Iterable, Mapping
 
-#: Types as OpenLineage's listener writes them, and as Spark does.
+#: Types that the OpenLineage listener and Spark name differently.
 _SPELLINGS = {"long": "bigint", "integer": "int", "byte": "tinyint", "short": "smallint"}
 
 
 def column_problems(label: str, expected: Mapping[str, str], actual: Mapping[str, str]) -> list[str]:
-    """Missing columns, and columns of another type."""
+    """Report missing columns, and columns with a different type."""
     by_name = {name.lower(): type_ for name, type_ in actual.items()}
     problems = []
     for name, expected_type in expected.items():

@@ -21,7 +21,7 @@ class DatasetLocation(NamedTuple):
 
     @property
     def is_mutable(self) -> bool:
-        """Whether it changes in place, so that no version stays readable."""
+        """Whether it is updated in place, so that older versions cannot be read."""
         return updates_in_place(self.namespace)
 
     def __str__(self) -> str:

@@ -70,7 +70,7 @@ class InputResolver:
     def _resolve_version(
         self, input_: Input, location: DatasetLocation, resolved: ResolvedVersion, label: str
     ) -> PlannedInput:
-        """Locate a version; one that was overwritten in place no longer exists."""
+        """Locate a version; raises ProcessNotReady if it was overwritten in place."""
         fingerprint = resolved.tag
         manifest = self.read_version_manifest(resolved.path) if input_.format in FILE_FORMATS else None
         if manifest is None and input_.format in FILE_FORMATS:
@@ -120,7 +120,7 @@ class InputResolver:
         )
 
     def _fingerprint_files(self, location: DatasetLocation) -> str | None:
-        """Changes whenever the files at a location do; None if there are none."""
+        """Hash of the file list of a location, which changes with the files; None without files."""
         files = self._file_systems.for_path(location.path_or_table).files(location.path_or_table)
         if not files:
             return None
@@ -139,7 +139,7 @@ class InputResolver:
     def _check_partitions(
         self, input_: Input, location: DatasetLocation, resolved: ResolvedVersion, label: str
     ) -> None:
-        """Reject a version with an invalid partition that would be read."""
+        """Raise ProcessNotReady if a partition that would be read is invalid."""
         if resolved.partitions is None:
             return
         query = PartitionsQuery(namespace=location.namespace, name=location.name, limit=_PAGE_SIZE)

@@ -91,7 +91,7 @@ class LazySparkSession:
 
 
 def process_session(options: LaunchOptions) -> LazySparkSession:
-    """Session of a process. The application has another name than the process, which is a job itself."""
+    """Session of a process; its application name differs from the process name, because both are jobs."""
     return LazySparkSession(f"{options.request.definition.process.name}.spark", options.spark_conf)
 
 
@@ -126,7 +126,7 @@ def explain_plan(options: LaunchOptions, backend: ProcessBackend) -> tuple[Plan,
 
 
 def run_process(options: LaunchOptions, backend: ProcessBackend, report: ReportProgress) -> "RunResult":
-    """Run a process; afterwards Spark is stopped and the listener's events are sent, whatever the result."""
+    """Run a process; whether or not it succeeds, Spark is then stopped and the listener's events are sent."""
     require_process_extra()
     from bridge.process.runner import ProcessRunner
 

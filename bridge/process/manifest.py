@@ -12,12 +12,12 @@ T = TypeVar("T")
 MANIFEST_NAME = "_lineage_bridge.json"
 #: Folder of one version; the listener strips it from dataset names like a partition.
 VERSION_FOLDER_PREFIX = "_version="
-#: Each append adds a root; at this number, the whole dataset is rewritten into one.
+#: Each append adds a root; an append to a dataset with this many roots rewrites it into one.
 MAX_ROOTS = 64
 
 
 class VersionRoot(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A directory with files of a version: its own, or that of an earlier version."""
+    """A folder with files of a version, which this version or an earlier one wrote."""
 
     path: str
     version: str
@@ -61,12 +61,12 @@ class DeliveryManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def decode_version_manifest(text: bytes, label: str) -> VersionManifest:
-    """Raises ConfigError."""
+    """Decode a version manifest; raises ConfigError."""
     return _decode(text, VersionManifest, label)
 
 
 def decode_delivery_manifest(text: bytes, label: str) -> DeliveryManifest:
-    """Raises ConfigError."""
+    """Decode a delivery manifest; raises ConfigError."""
     return _decode(text, DeliveryManifest, label)
 
 

@@ -46,9 +46,9 @@ class WriteResult(NamedTuple):
     folder: str
     files: int
     bytes: int
-    #: Written rows, which are not all rows of the version after an append.
+    #: Rows that this run wrote; after an append, the version has more.
     rows: int
-    #: Version tag; tables have their own.
+    #: Version tag; table formats assign their own.
     version: str
     partitions: Sequence[str] = ()
     outcomes: Sequence[CheckOutcome] = ()

@@ -24,7 +24,7 @@ class PlannedInput(NamedTuple):
     version: str | None
     #: How it was resolved: published, latest, version, pin or live.
     resolved_by: str
-    #: Changes with the content; None if that is unknown.
+    #: Changes whenever the content does; None if changes cannot be detected.
     fingerprint: str | None
     columns: Mapping[str, str] = {}
     rows: int | None = None
@@ -46,18 +46,18 @@ class PlannedOutput(NamedTuple):
     output: Output
     location: DatasetLocation
     key: str
-    #: Tag of the new version; table formats have their own.
+    #: Tag of the new version; table formats assign their own.
     tag: str
     #: Tag of the published version, if any.
     published: str | None
-    #: Version to append to, merge into, or retain other partitions of.
+    #: Version to append to or merge into, or whose other partitions are retained.
     base_manifest: VersionManifest | None = None
     #: Tag of an existing version with this key, which makes writing unnecessary.
     existing_version: str | None = None
-    #: That version was rolled back; only a person publishes it again.
+    #: Whether the existing version was rolled back; a run does not publish it again.
     was_rolled_back: bool = False
     checks: Sequence[CheckDefinition] = ()
-    #: A materialized step.
+    #: Whether it is a materialized step.
     is_step: bool = False
 
     @property

@@ -28,7 +28,7 @@ from connectors.spark.file_system import FileSystems
 from mappers.errors import InvalidSql
 from mappers.sql.lineage import missing_columns, trace_columns
 
-#: Publications to search for a rollback.
+#: Maximum number of publications that are searched for a rollback.
 _MAX_PUBLICATIONS = 100
 
 
@@ -61,7 +61,7 @@ class Planner:
         steps, problems = load_steps(definition, request.file.parent)
         if problems:
             raise ConfigError("\n".join(f"{request.file}: {problem}" for problem in problems))
-        inputs = self._inputs(definition, values, request.lake)
+        inputs = self._resolve_inputs(definition, values, request.lake)
         outputs = resolve_outputs(definition, values, request.lake)
         names = {output.address: output.output.dataset for output in outputs}
         problems = [*contract_problems(inputs), *sql_problems(steps, inputs), *self._cycle_problems(inputs, names)]
@@ -75,7 +75,7 @@ class Planner:
         planned_outputs = [self._plan_output(output, process_key, request.run_id) for output in outputs]
         return Plan(definition, request.file, values, request.run_id, key, inputs, steps, planned_outputs)
 
-    def _inputs(
+    def _resolve_inputs(
         self, definition: ProcessDefinition, values: Mapping[str, ParameterValue], lake: str | None
     ) -> list[PlannedInput]:
         inputs, problems = [], []
@@ -121,11 +121,10 @@ class Planner:
     def _find_table_version(
         self, output: Output, address: DatasetLocation, key: str, published: ResolvedVersion | None
     ) -> tuple[str, str | None]:
-        """Key of a table's next version, and the version that already has it.
+        """Key of a table's next version, and the tag of an existing version with this content, if any.
 
-        Appended rows stay in all later versions. Rows that replace others are gone with the next version: they still
-        exist
-        only if that version is published, or is newer than the published one.
+        Appended rows remain in all later versions. Rows that replaced others are lost with the next version, so they
+        still exist only if their version is published, or newer than the published one.
         """
         if output.mode != "append":
             if published is not None and (published.idempotency_key or "").partition("@")[0] == key:
@@ -134,15 +133,12 @@ class Planner:
         key, existing = self._find_by_key(address, key)
         if existing is None:
             return key, None
-        return (
-            key,
-            published.tag
-            if published is not None and existing.produced_at <= published.produced_at
-            else existing.tag,
-        )
+        if published is not None and existing.produced_at <= published.produced_at:
+            return key, published.tag
+        return key, existing.tag
 
     def _find_by_key(self, address: DatasetLocation, key: str) -> tuple[str, ResolvedVersion | None]:
-        """The version with a key; invalid versions are written again, under a key with a suffix."""
+        """Find the version with a key; an invalid version is written again under a key with a suffix."""
         candidate = key
         for number in count(2):
             version = self._resolve_or_none(address, f"version:{candidate}")
@@ -247,7 +243,7 @@ def contract_problems(inputs: Iterable[PlannedInput]) -> list[str]:
 
 
 def sql_problems(steps: Iterable[PlannedStep], inputs: Iterable[PlannedInput]) -> list[str]:
-    """Columns that the SQL uses and that do not exist, as far as columns are known."""
+    """Columns in the SQL of steps that do not exist; views with unknown columns are not checked."""
     schemas: dict[str, list[str]] = {
         planned_input.input.as_.lower(): list(planned_input.columns)
         for planned_input in inputs

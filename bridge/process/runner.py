@@ -41,11 +41,11 @@ _EXCEPTION_CLASS = re.compile(r"^(?:[\w$]+\.)+([\w$]+(?:Exception|Error)): ")
 
 
 def error_summary(error: BaseException) -> str:
-    """One-line summary of an error; of a chain of Java causes, the root cause."""
+    """One-line summary of an error; for a Java exception, of its root cause."""
     java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
     text = _root_cause(java) if java is not None and hasattr(java, "getCause") else f"{error}"
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    summary = " ".join(lines[:2]) if lines and lines[0].endswith(":") else lines[0] if lines else type(error).__name__
+    lines = [line.strip() for line in text.splitlines() if line.strip()] or [type(error).__name__]
+    summary = " ".join(lines[:2]) if lines[0].endswith(":") else lines[0]
     summary = _EXCEPTION_CLASS.sub(r"\1: ", summary)
     return summary if len(summary) <= _MAX_CHARACTERS else f"{summary[:_MAX_CHARACTERS]}…"
 
@@ -176,7 +176,7 @@ class ProcessRunner:
         executor.commit()
 
     def _send_failure(self, state: State, reason: str) -> None:
-        """Report a failed run; if that fails too, the original error still counts."""
+        """Report a failed run; if that fails too, the original error is still raised."""
         try:
             self._send_run_event(state, reason)
         except LineageBridgeError as error:
@@ -223,7 +223,7 @@ class ProcessRunner:
         return lineage._replace(columns=columns, views=lineage_sources(self._plan))
 
     def _publish(self) -> RunResult:
-        """Publish all outputs or none, unless another version was published meanwhile."""
+        """Publish all outputs or none, unless another version was published in the meantime."""
         results = self._executor.results if self._executor else {}
         items = []
         for output in self._plan.outputs:

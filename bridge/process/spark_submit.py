@@ -12,7 +12,7 @@ from connectors.spark.session import use_cached_jars, with_quiet_logging
 from connectors.spark.submit import find_spark
 
 _DRIVER = Path(__file__).parents[1] / "cli" / "spark_driver.py"
-#: Conf of a single run: the command can be repeated, and each run generates its own.
+#: Settings that each run generates; they are omitted because the command can be repeated.
 _PER_RUN_KEYS = (f"{PREFIX}parentRunId", f"{PREFIX}transport.location")
 
 

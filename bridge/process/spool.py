@@ -44,7 +44,7 @@ def spool_file(folder: Path, run_id: str) -> Path:
 
 @contextmanager
 def lock_spool(file: Path) -> Iterator[bool]:
-    """Lock the file of a run; yields whether the lock was free. The lock ends with the process."""
+    """Lock the file of a run; yields False if another process has locked it. The lock ends with the process."""
     file.parent.mkdir(parents=True, exist_ok=True)
     lock = file.with_suffix(".lock")
     with lock.open("w") as lock_file:
@@ -99,9 +99,9 @@ def _parse_or_none(payload: bytes) -> _Event | None:
 
 
 def _without_staging(payload: bytes) -> bytes | None:
-    """Remove staged rows, because the run itself reports the sources of the table.
+    """Remove staging folders from an event, because the run itself reports the sources of the table.
 
-    Returns None for an event without anything else.
+    Returns None if the event wrote nothing else.
     """
     if STAGING.encode() not in payload:
         return payload

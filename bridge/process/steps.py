@@ -23,7 +23,7 @@ class PlannedStep(NamedTuple):
 
     @property
     def sql(self) -> str | None:
-        """The SQL of an SQL step."""
+        """The SQL; None for a Python step."""
         return None if self.step.python else self.source_code
 
 

@@ -1,6 +1,6 @@
 """Query: jobs that read a dataset."""
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from bridge.queries.query import Cursor, Limit, Page, QueryContext, paginate, read_cursor
 from bridge.queries.subject import DatasetSubjectQuery
@@ -20,12 +20,18 @@ GROUP BY e.target_id, e.evidence
 
 
 class Consumer(NodeReference, frozen=True):
-    """A job that reads or declares to read a dataset, with the times of its first and last such event."""
+    """A job that reads or declares to read a dataset, with the times of the first and last event that reports it."""
 
     owners: list[str]
     evidence: Literal["observed", "declared"]
     first_seen: str
     last_seen: str
+
+
+class _Reader(NamedTuple):
+    declared_only: bool
+    first_seen: int
+    last_seen: int
 
 
 class ConsumersQuery(DatasetSubjectQuery[Page[Consumer]], frozen=True, kw_only=True):
@@ -47,21 +53,25 @@ class ConsumersQuery(DatasetSubjectQuery[Page[Consumer]], frozen=True, kw_only=T
             [
                 Consumer(
                     format_id(job), namespace, name, owners.get(job, []),
-                    "declared" if readers[job][0] else "observed",
-                    format_timestamp(readers[job][1]), format_timestamp(readers[job][2]),
+                    "declared" if readers[job].declared_only else "observed",
+                    format_timestamp(readers[job].first_seen), format_timestamp(readers[job].last_seen),
                 )
                 for namespace, name, job in page
             ],
             next_cursor,
         )  # fmt: skip
 
-    def _readers(self, ctx: QueryContext) -> dict[bytes, tuple[bool, int, int]]:
+    def _readers(self, ctx: QueryContext) -> dict[bytes, _Reader]:
         """Find the logical jobs that read the dataset; one observed run outweighs any declaration."""
         rows = ctx.db.fetch_all(_READERS, ctx.org, self.group_id(ctx))
         logical = logical_jobs(ctx.db, ctx.org, ctx.rule, {job for job, *_ in rows})
-        readers: dict[bytes, tuple[bool, int, int]] = {}
+        readers: dict[bytes, _Reader] = {}
         for reporting_job, evidence, first_seen, last_seen in rows:
             for job in logical[reporting_job]:
-                declared, earliest, latest = readers.get(job, (True, first_seen, last_seen))
-                readers[job] = declared and evidence == "declared", min(earliest, first_seen), max(latest, last_seen)
+                reader = readers.get(job, _Reader(True, first_seen, last_seen))
+                readers[job] = _Reader(
+                    reader.declared_only and evidence == "declared",
+                    min(reader.first_seen, first_seen),
+                    max(reader.last_seen, last_seen),
+                )
         return readers

@@ -7,7 +7,7 @@ N = TypeVar("N", bound=Hashable)
 
 
 def strongly_connected_components(successors: Mapping[N, Sequence[N]]) -> Iterator[list[N]]:
-    """Group nodes that reach each other; each node is in one list, most of them alone.
+    """Group nodes that can reach each other; every node is in exactly one group, often alone.
 
     Tarjan's algorithm, in linear time and without recursion: a path may be longer than the call stack allows.
     """

@@ -33,12 +33,9 @@ WHERE e.org_id = ?1 AND e.edge_role = 'DEPENDS' AND {IS_CURRENT_SQL}
 _UNINTEGRATED = "SELECT job_id FROM ol_job WHERE org_id = ?1 AND integration IS NULL AND job_id {ids}"
 _decoder: msgspec.json.Decoder[dict[str, Any]] = msgspec.json.Decoder(dict[str, Any])
 
-#: A job, or a dataset in a tuple, which distinguishes it from a job.
-_Node = bytes | tuple[bytes]
-
 
 class Dependency(msgspec.Struct, frozen=True):
-    """One process runs after another, because it reads a dataset of the other or because it was declared."""
+    """One process runs after another, because it reads its output or because the dependency is declared."""
 
     before: str
     after: str
@@ -146,6 +143,15 @@ def _innermost_box(definition: RegisteredDefinition) -> str | None:
     return boxes[-1] if isinstance(boxes, list) and boxes and isinstance(boxes[-1], str) else None
 
 
+class _DatasetNode(NamedTuple):
+    """A dataset as a node of the graph, distinguished from a job by its type."""
+
+    dataset: bytes
+
+
+_Node = bytes | _DatasetNode
+
+
 class _ReadersAndWriters(NamedTuple):
     """The writers and the readers of each dataset, and whether each was observed."""
 
@@ -198,14 +204,14 @@ def _inferred_dependencies(usage: _ReadersAndWriters) -> Iterator[_JobDependency
 
 
 def _cycles(usage: _ReadersAndWriters, declared: Iterable[_JobDependency], ordered: list[bytes]) -> list[list[str]]:
-    """Find processes that depend on each other. Datasets are nodes, as pairs of writers and readers are too many."""
+    """Find processes that depend on each other. Datasets are nodes too; edges between all jobs would be too many."""
     position = {job: index for index, job in enumerate(ordered)}
     successors: dict[_Node, list[_Node]] = {job: [] for job in ordered}
     for dataset in usage.writers.keys() & usage.readers.keys():
-        successors[dataset,] = [job for job in usage.readers[dataset] if job in position]
+        successors[_DatasetNode(dataset)] = [job for job in usage.readers[dataset] if job in position]
         for job in usage.writers[dataset]:
             if job in position:
-                successors[job].append((dataset,))
+                successors[job].append(_DatasetNode(dataset))
     for dependency in declared:
         if dependency.before in position and dependency.after in position:
             successors[dependency.before].append(dependency.after)

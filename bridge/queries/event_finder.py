@@ -63,14 +63,14 @@ class _EventIndexEntry(NamedTuple):
 
 
 class EventFinder:
-    """Finds events in the log; those of one time are read once, however many facts they set."""
+    """Finds events in the log; the events of one time are read only once."""
 
     def __init__(self, ctx: QueryContext) -> None:
         self._ctx = ctx
         self._entries: dict[int, list[_EventIndexEntry]] = {}
 
     def find(self, micros: int, mentioning: Iterable[bytes], content: bytes | None = None) -> list[EventReference]:
-        """Find the events of a time that mention any of these ids; prefer those with a facet of this content."""
+        """Find the events of a time that mention any of these ids, preferably those with a facet of this content."""
         ids = frozenset(mentioning)
         entries = [entry for entry in self._entries_at(micros) if ids & entry.mentioned]
         exact = [entry for entry in entries if content in entry.contents]

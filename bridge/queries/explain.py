@@ -181,7 +181,10 @@ class ExplainQuery(DatasetSubjectQuery[Explanation], frozen=True, kw_only=True):
     def _derivations(self, ctx: QueryContext, target: bytes) -> Iterator[ColumnDerivation]:
         node_ids, finder = _members(ctx, target), EventFinder(ctx)
         rows = ctx.db.fetch_all(_COLUMN_ROWS, ctx.org, target, self.field, self.limit)
-        hops = [ColumnHop((row[0], row[1]), (row[2], row[3]), row[4], row[5], bool(row[6]), row[7]) for row in rows]
+        hops = [
+            ColumnHop((target_id, target_field), (source_id, source_field), type_, subtype, bool(masking), job)
+            for target_id, target_field, source_id, source_field, type_, subtype, masking, job, *_ in rows
+        ]
         for hop, (*_, active, run, discovered) in zip(hop_results(ctx.graph(), hops), rows, strict=True):
             yield ColumnDerivation(
                 hop,

@@ -15,5 +15,5 @@ def read_facets_of(ctx: QueryContext, owner: bytes) -> dict[str, msgspec.Raw]:
 
 
 def latest_facets(rows: list[tuple[str, str | None]]) -> dict[str, msgspec.Raw]:
-    """Drop deleted facets; of several with one name, the last one counts."""
+    """Select the last facet of each name, and drop deleted facets."""
     return {name: msgspec.Raw(body.encode()) for name, body in sorted(dict(rows).items()) if body is not None}

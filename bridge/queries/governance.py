@@ -13,7 +13,7 @@ from mappers.governance.facet import FILE
 from mappers.timestamps import format_timestamp
 
 CONTRACT_CHECK_NAME = "contract"
-#: Ordered by time, then by id; continues after a position.
+#: Results of contract checks, newest first, after a position (time and id).
 _RESULTS = """
 SELECT r.executed_at, r.qres_id, r.status, r.detail_json, d.class_id, n.namespace_uri, h.name
 FROM quality_check_def q

@@ -38,9 +38,9 @@ class QueryContext(NamedTuple):
 class Query(msgspec.Struct, Generic[A], frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A query; its fields are the parameters of its route."""
 
-    #: The kind of the one node or run that the query is about, if any; it is identified by id or by name.
+    #: Kind of the node or run that the query is about, if any, which is identified by id or name.
     subject: ClassVar[Literal["dataset", "process", "run"] | None] = None
-    #: The route, relative to that of the subject.
+    #: Path of the route, relative to the subject's route.
     path: ClassVar[str] = ""
     result_type: ClassVar[type[Any]]
 
@@ -93,7 +93,7 @@ class Page(msgspec.Struct, Generic[T], frozen=True):
 
 
 def paginate(rows: Sequence[T], limit: int, key: Callable[[T], Sequence[Any]]) -> tuple[list[T], str | None]:
-    """Cut rows, of which one more than `limit` was read, to a page; return it with the cursor of the next page."""
+    """Return the first `limit` rows and the cursor of the next page; a surplus row shows that there is one."""
     page = list(rows[:limit])
     return page, _format_cursor(key(page[-1])) if len(rows) > limit else None
 

@@ -19,7 +19,7 @@ def routes_of(query_type: type[Query[Any]]) -> list[str]:
         if name_route(query_type) is None
         else [name_route(query_type) or "", id_route(query_type)]
     )
-    if _FIELD in query_type.path:  # for people; a path cannot contain a line break
+    if _FIELD in query_type.path:  # clients do not use this route: a path cannot contain a line break
         routes.append(f"{_ROOT}/{query_type.subject}/{{id}}{query_type.path}")
     return routes
 

@@ -78,7 +78,7 @@ def _page(
 def run_record(
     ctx: QueryContext, run: RunHistoryEntry, *, steps: int = 0, application: RunHistoryEntry | None = None
 ) -> RunRecord:
-    """Build the record of a run with so many of its newest steps, or of a step of an application's run."""
+    """Build the record of a run with up to `steps` of its newest steps; with `application`, the record of a step."""
     step_entries = recent_steps(ctx.db, ctx.org, steps + 1, run.run_id) if steps else []
     return RunRecord(
         run.run_uuid,

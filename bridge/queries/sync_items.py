@@ -60,7 +60,7 @@ class SyncItemResult(msgspec.Struct, frozen=True):
     id: str
     kind: str
     about: NodeReference | None
-    #: True if it is pending; the outcome is then that of the last attempt.
+    #: True if it is pending; `outcome` then refers to the last attempt.
     pending: bool
     outcome: str | None
     reason: str | None
@@ -83,7 +83,7 @@ class SyncEdgeResult(msgspec.Struct, frozen=True):
     columns: int
     #: True if no other producer has written it.
     ours: bool
-    #: True if the server is known to have this state of it.
+    #: True if the server is known to have this state.
     sure: bool
 
 
@@ -182,9 +182,9 @@ def _explanation(
 
 def _items(ctx: QueryContext, rows: Sequence[tuple[Any, ...]]) -> list[SyncItemResult]:
     graph = ctx.graph()
-    keys = {row[1] for row in rows if row[0] != DELETION}
+    keys = {key for kind, key, *_ in rows if kind != DELETION}
     names = {**graph.dataset_names(keys), **graph.job_names(keys)}
-    return [_item(row, names.get(row[1])) for row in rows]
+    return [_item((kind, key, *details), names.get(key)) for kind, key, *details in rows]
 
 
 def _item(row: tuple[Any, ...], node_name: QualifiedName | None) -> SyncItemResult:

@@ -1,7 +1,7 @@
 """Queries: versions, partitions, resolution and freshness of a dataset."""
 
 from collections import defaultdict
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -38,6 +38,25 @@ JOIN ol_run r ON r.org_id = v.org_id AND r.run_id = v.produced_by_run_id
 ORDER BY r.event_time DESC, r.run_id DESC LIMIT 1
 """
 _END_OF_TIME = (1 << 63) - 1
+
+
+class _VersionRow(NamedTuple):
+    """A row of `_COLUMNS`."""
+
+    version_id: bytes
+    tag: str
+    key: str | None
+    produced_at: int
+    rows: int | None
+    bytes: int | None
+    files: int | None
+    path: str | None
+    schema_hash: Any
+    is_latest: bool
+    run_uuid: str | None
+    job: Any
+    run_started_at: int | None
+    run_ended_at: int | None
 
 
 class VersionResult(msgspec.Struct, frozen=True):
@@ -87,9 +106,9 @@ class VersionsQuery(DatasetSubjectQuery[Page[VersionResult]], frozen=True, kw_on
     def run(self, ctx: QueryContext) -> Page[VersionResult]:
         produced, version = read_cursor(self.after, tuple[int, bytes]) or (_END_OF_TIME, b"")
         dataset = self.group_id(ctx)
-        values = (ctx.org, dataset, produced, version, self.limit + 1)
-        rows, cursor = paginate(ctx.db.fetch_all(_VERSIONS, *values), self.limit, lambda row: (row[3], bytes(row[0])))
-        return Page(_results(ctx, dataset, rows), cursor)
+        rows = _version_rows(ctx, _VERSIONS, dataset, produced, version, self.limit + 1)
+        page, cursor = paginate(rows, self.limit, lambda row: (row.produced_at, bytes(row.version_id)))
+        return Page(_results(ctx, dataset, page), cursor)
 
 
 class LastSuccessQuery(DatasetSubjectQuery[LastSuccessResult], frozen=True, kw_only=True):
@@ -101,42 +120,46 @@ class LastSuccessQuery(DatasetSubjectQuery[LastSuccessResult], frozen=True, kw_o
     def run(self, ctx: QueryContext) -> LastSuccessResult:
         dataset = self.group_id(ctx)
         reference = node_reference(dataset, ctx.graph().dataset_name(dataset))
-        rows = ctx.db.fetch_all(_LATEST, ctx.org, dataset)
+        rows = _version_rows(ctx, _LATEST, dataset)
         if not rows:
             return LastSuccessResult(reference, None, None, None, None, None)
         (version,) = _results(ctx, dataset, rows)
-        started, ended = rows[0][-2:]
+        started_at, ended_at = rows[0].run_started_at, rows[0].run_ended_at
         return LastSuccessResult(
-            reference, version.run_id, version.job, iso_or_none(started), iso_or_none(ended), version
+            reference, version.run_id, version.job, iso_or_none(started_at), iso_or_none(ended_at), version
         )
 
 
 def newest_versions(ctx: QueryContext, dataset: bytes, limit: int) -> list[VersionResult]:
-    return _results(ctx, dataset, ctx.db.fetch_all(_VERSIONS, ctx.org, dataset, _END_OF_TIME, b"", limit))
+    return _results(ctx, dataset, _version_rows(ctx, _VERSIONS, dataset, _END_OF_TIME, b"", limit))
 
 
-def _results(ctx: QueryContext, dataset: bytes, rows: list[tuple[Any, ...]]) -> list[VersionResult]:
-    jobs = ctx.graph().job_names({row[11] for row in rows if row[11]})
-    registry_versions = VersionReader(ctx.db, ctx.org).get_many(dataset, {bytes(row[0]) for row in rows})
+def _version_rows(ctx: QueryContext, sql: str, dataset: bytes, *values: int | bytes) -> list[_VersionRow]:
+    return [_VersionRow._make(row) for row in ctx.db.fetch_all(sql, ctx.org, dataset, *values)]
+
+
+def _results(ctx: QueryContext, dataset: bytes, rows: list[_VersionRow]) -> list[VersionResult]:
+    jobs = ctx.graph().job_names({row.job for row in rows if row.job})
+    registry_versions = VersionReader(ctx.db, ctx.org).get_many(dataset, {bytes(row.version_id) for row in rows})
     published = PublicationHistory(ctx.db, ctx.org).current(dataset) if rows else None
     pins = PinStore(ctx.db, ctx.org, now_micros).list_for_dataset(dataset) if rows else []
     results = []
-    for id_, tag, key, produced, row_count, byte_count, files, path, schema, latest, run, job, _, _ in rows:
-        version = registry_versions[bytes(id_)]
+    for row in rows:
+        version = registry_versions[bytes(row.version_id)]
         results.append(
             VersionResult(
-                id=format_id(id_),
-                tag=tag,
-                idempotency_key=key,
-                produced_at=format_timestamp(produced),
-                rows=row_count,
-                bytes=byte_count,
-                files=files,
-                path=path,
-                schema_hash=schema.hex() if schema else None,
-                latest=bool(latest),
-                run_id=run,
-                job=node_reference(job, jobs[job]) if job and job != NO_ID else None,
+                id=format_id(row.version_id),
+                tag=row.tag,
+                idempotency_key=row.key,
+                produced_at=format_timestamp(row.produced_at),
+                rows=row.rows,
+                bytes=row.bytes,
+                files=row.files,
+                path=row.path,
+                schema_hash=row.schema_hash.hex() if row.schema_hash else None,
+                latest=bool(row.is_latest),
+                run_id=row.run_uuid,
+                job=node_reference(row.job, jobs[row.job]) if row.job and row.job != NO_ID else None,
                 checksum=version.checksum,
                 partitions=None if version.partitions is None else list(version.partitions),
                 published=published is not None and published.version == version.id,

@@ -14,7 +14,7 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-#: Error types: the context names a key inside the section; the URL contains credentials.
+#: Error types: a section lacks a key, which the error context names; a URL contains credentials.
 INCOMPLETE, CREDENTIALS = "incomplete", "credentials"
 #: Error type: a required value is missing.
 NOT_SET = "unset"

@@ -104,12 +104,12 @@ class LoadedSettings(NamedTuple):
 
 
 def load_settings(paths: Sequence[Path] = ()) -> Settings:
-    """Raises ConfigError with one line per problem: key, origin and nearest valid key."""
+    """Load settings; raises ConfigError with one line per problem: key, origin and nearest valid key."""
     return load_settings_with_origins(paths).settings
 
 
 def load_settings_with_origins(paths: Sequence[Path] = ()) -> LoadedSettings:
-    """Settings with their origins; raises ConfigError with one line per problem."""
+    """Load settings with their origins; raises ConfigError with one line per problem."""
     files = read_config_files(list(paths))
     secret_files = {name: Path(path) for name, path in os.environ.items() if is_secret_file_variable(name)}
     invalid_variables = read_secret_files(secret_files)
@@ -150,9 +150,7 @@ def _format_error(error: Any, files: MergedConfigFiles) -> ConfigProblem:
         key_path = (*key_path, error["ctx"]["key"])
     key = ".".join(str(part) for part in key_path)
     origin = _origin(key_path, files) or key
-    if (
-        error["type"] == PUBLIC_WITHOUT_KEYS
-    ):  # the host may have been named on the command line: then there is no place to tell
+    if error["type"] == PUBLIC_WITHOUT_KEYS:  # a host from the command line has no file and line
         label = _origin((*key_path[:-1], "host"), files) or PREFIX
         return ConfigProblem(
             key_path, error["msg"] if label.upper().startswith(PREFIX) else f"{label}: {error['msg']}"

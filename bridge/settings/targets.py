@@ -40,7 +40,7 @@ class TargetSettings(Protocol):
 
     @property
     def retry_config(self) -> RetrySettings:
-        """Retries within a request and between attempts."""
+        """Attempts per request, and the base of the backoff between attempts."""
 
 
 class MarquezSettings(Section):

@@ -85,7 +85,7 @@ def read_model(path: Path, model: type[M]) -> M:
 
 
 def _unstorable_values(value: Any, key_path: KeyPath = ()) -> Iterator[tuple[KeyPath, str]]:
-    """Values that no store accepts; one of them would block everything that is written with it."""
+    """Values that no store accepts; one of them would block everything that is written together with it."""
     if isinstance(value, dict):
         for key, inner in value.items():
             if _UNSTORABLE.search(key):

@@ -1,4 +1,4 @@
-"""YAML as plain values with file and line of every key; no tags that build objects, no aliases."""
+"""Parses YAML into plain values, with file and line of every key; rejects object tags and aliases."""
 
 from collections.abc import Callable
 from pathlib import Path
