@@ -20,7 +20,7 @@ GROUP BY e.target_id, e.evidence
 
 
 class Consumer(NodeReference, frozen=True):
-    """A job that reads or declares to read a dataset, with the times of the first and last event that reports it."""
+    """A job that reads a dataset or declares it as an input, with the times of the first and last such event."""
 
     owners: list[str]
     evidence: Literal["observed", "declared"]

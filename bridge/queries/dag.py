@@ -35,7 +35,7 @@ _decoder: msgspec.json.Decoder[dict[str, Any]] = msgspec.json.Decoder(dict[str, 
 
 
 class Dependency(msgspec.Struct, frozen=True):
-    """One process runs after another, because it reads its output or because the dependency is declared."""
+    """One process runs after another: it reads an output of the other, or the dependency is declared."""
 
     before: str
     after: str

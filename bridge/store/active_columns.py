@@ -9,7 +9,7 @@ from mappers.canonical.rows import ColumnLineageRow, JobRow, RunLineageRow, RunR
 
 #: A job, and a dataset whose column lineage it reports.
 _Pair = tuple[bytes, bytes]
-#: The source and the id of a row of column lineage.
+#: A row of column lineage: its source and its lineage id.
 _LineageRow = tuple[bytes, bytes]
 
 _NEVER = -(1 << 63)
@@ -63,6 +63,14 @@ UPDATE column_lineage SET is_active = ?5 WHERE org_id = ?1 AND target_id = ?2 AN
 """
 
 
+class _NewestRun(NamedTuple):
+    """The run that counts for a job and target from now on, and the one that did before."""
+
+    previous: "_ActiveRun | None"
+    run: bytes
+    start: int
+
+
 class _ActiveRun(NamedTuple):
     """The newest run that reports column lineage of a target, and a hash of its report."""
 
@@ -85,8 +93,8 @@ class ActiveColumnLineage:
         for job in sorted({job for job, _ in restarted} - {row.job_id for row in changes.rows(JobRow)}):
             self._db.lock_rows(_JOB_TO_LOCK, self._org, job)
         pairs = sorted(reporting_runs.keys() | restarted)
-        active_runs = self._newest(pairs, reporting_runs, restarted)
-        keys = [(*pair, run) for pair, (_, run, _) in zip(pairs, active_runs, strict=True)]
+        newest_runs = self._newest_runs(pairs, reporting_runs, restarted)
+        keys = [(*pair, newest.run) for pair, newest in zip(pairs, newest_runs, strict=True)]
         reports = {
             (job, target): report for job, target, *report in self._db.fetch_for_keys(_REPORTED, keys, self._org)
         }
@@ -94,7 +102,7 @@ class ActiveColumnLineage:
         for row in changes.rows(ColumnLineageRow) if pairs else ():
             asserted.setdefault((row.job_id, row.target_id), set()).add((row.source_id, row.lineage_id))
         updates: list[tuple[Any, ...]] = []
-        for pair, (old, run, start) in zip(pairs, active_runs, strict=True):
+        for pair, (old, run, start) in zip(pairs, newest_runs, strict=True):
             members = self._reported_columns(pair, run, *reports[pair])
             new = _ActiveRun(run, start, digest(members))
             if new != old:
@@ -114,16 +122,16 @@ class ActiveColumnLineage:
                     reporting_runs.setdefault((job.job_id, target), set()).add(NO_ID)
         return reporting_runs
 
-    def _newest(
+    def _newest_runs(
         self, pairs: list[_Pair], reporting_runs: dict[_Pair, set[bytes]], restarted: set[_Pair]
-    ) -> list[tuple[_ActiveRun | None, bytes, int]]:
-        """Return for each pair its previous active run, and the newest run with its start."""
+    ) -> list[_NewestRun]:
+        """Find the newest run of each pair."""
         starts = dict(self._db.fetch_for_ids(_STARTS, sorted(set().union(*reporting_runs.values())), self._org))
         active_runs = {
             (job, target): _ActiveRun(*active_run)
             for job, target, *active_run in self._db.fetch_for_keys(_ACTIVE_RUNS, pairs, self._org)
         }
-        newest: list[tuple[_ActiveRun | None, bytes, int]] = []
+        newest: list[_NewestRun] = []
         for pair in pairs:
             old = active_runs.get(pair)
             if pair in restarted:
@@ -132,7 +140,7 @@ class ActiveColumnLineage:
                 candidates = {old.run: old.start} if old else {}
                 candidates.update((run, starts.get(run, _NEVER)) for run in reporting_runs[pair])
                 run, start = max(candidates.items(), key=lambda item: (item[1], item[0]))
-            newest.append((old, run, start))
+            newest.append(_NewestRun(old, run, start))
         return newest
 
     def _reported_columns(self, pair: _Pair, run: bytes, explicit: bool, columns: bytes | None) -> bytes:
@@ -152,5 +160,12 @@ class ActiveColumnLineage:
         if columns_changed:
             rows = self._db.fetch_all(_LINEAGE_ROWS, self._org, target, job)
             is_active.update(((source, lineage_id), bool(active)) for source, lineage_id, active in rows)
-        outdated = [row for row, active in sorted(is_active.items()) if active != (row[1] in reported)]
-        self._db.execute_many(_ACTIVATE, [(self._org, target, *row, row[1] in reported) for row in outdated])
+        changed = [
+            (source, lineage_id)
+            for (source, lineage_id), active in sorted(is_active.items())
+            if active != (lineage_id in reported)
+        ]
+        self._db.execute_many(
+            _ACTIVATE,
+            [(self._org, target, source, lineage_id, lineage_id in reported) for source, lineage_id in changed],
+        )

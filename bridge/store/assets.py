@@ -34,7 +34,7 @@ _NAMESPACE = "SELECT 1 FROM ol_namespace WHERE org_id = ?1 AND namespace_uri = ?
 
 
 class AssetRecord(NamedTuple):
-    """An asset: the dataset or pattern it describes, its file with the content, and why it is pending, if it is."""
+    """An asset: the dataset or pattern it describes, its file and content, and the reason if it is pending."""
 
     namespace: str
     name: str

@@ -10,7 +10,7 @@ from bridge.store.database import Database
 from mappers.canonical.merge import merge_plan
 from mappers.canonical.rows import TABLES
 
-#: Data computed from the merged rows: columns, and views with the columns that they are sorted by.
+#: Columns and views that are computed from the merged rows; views with the columns that they are sorted by.
 _COMPUTED = {"ol_dataset": ("class_id", "is_active"), "column_lineage": ("is_active",)}
 _VIEWS = {
     "class_schema": ("class_id",),
@@ -22,7 +22,7 @@ _TIME = re.compile(r"(_at|_seen|_order|^event_time|^declared_io|^declared_lineag
 
 
 def export_canonical(db: Database, org: str, *, without_times: bool = False) -> Iterator[bytes]:
-    """Export one JSON line per row, tables and rows in a fixed order, from one state of the store.
+    """Export one JSON line per row, tables and rows in a fixed order, from one snapshot of the store.
 
     Without times, the exports of stores that received the same events at different times are equal.
     """

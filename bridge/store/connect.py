@@ -101,7 +101,7 @@ class StoreUrl(NamedTuple):
     def _require_existing(self, *, allow_empty: bool = False) -> None:
         try:
             missing = self.file is not None and not (self.file.exists() and (allow_empty or self.file.stat().st_size))
-        except OSError as error:  # the user may not enter the folder
+        except OSError as error:  # the user may lack access to the folder
             raise self._unusable_error(error) from error
         if missing:
             raise IncompatibleStore(f"no store at {self.name}: `lineage-bridge serve` or `ingest` creates it")

@@ -24,7 +24,7 @@ class Insert(NamedTuple):
 class Database(Protocol):
     """A connection. Every failure is raised as UnstorableRow, as a transient error or as StorageFailure."""
 
-    #: True if commits are work of this process, false if a database server does it.
+    #: True if this process commits by itself, false if a database server does.
     embedded: bool
     #: Product name and version.
     version: str
@@ -32,7 +32,7 @@ class Database(Protocol):
     def fetch_all(self, sql: str, *values: Any) -> list[tuple[Any, ...]]: ...
 
     def fetch_for_ids(self, sql: str, ids: Iterable[bytes], *values: Any) -> list[tuple[Any, ...]]:
-        """Fetch the rows of a query in which `column {ids}` holds for any of these ids."""
+        """Fetch the rows of a query in which `column {ids}` matches any of these ids."""
 
     def fetch_for_keys(self, sql: str, keys: Sequence[tuple[Any, ...]], *values: Any) -> list[tuple[Any, ...]]:
         """Fetch the rows of a query in which `{keys}` is a table of these keys; its columns are a, b, c and so on."""
@@ -67,10 +67,10 @@ class Database(Protocol):
         """Run the block in one transaction, rolled back on an exception or with `commit=False`."""
 
     def snapshot(self) -> AbstractContextManager[None]:
-        """Run the block on one state of the store, unaffected by concurrent writes."""
+        """Run the block on one snapshot of the store, unaffected by concurrent writes."""
 
     def last_stable_seq(self) -> int:
-        """Find a `seq` of the event log that no open transaction can undercut: none will commit a smaller one."""
+        """Return a `seq` of the event log; no transaction that is still open can commit a smaller one."""
 
     def set_lock_timeout(self, seconds: float) -> None:
         """Set how long a write waits for another process before it raises StoreBusy."""

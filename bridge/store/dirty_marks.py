@@ -67,7 +67,7 @@ def _changed_entities(changes: Reducer, regrouped: Collection[bytes]) -> Iterato
         yield "job", job.job_id
     for run in changes.rows(RunRow):
         yield "run", run.run_id
-        if run.parent_order is not None:  # its parent decides which logical job its children are shown as
+        if run.parent_order is not None:  # its parent determines the logical job of its children
             yield "children", run.run_id
 
 
@@ -109,7 +109,7 @@ def mark_all(db: Database, org: str, target: str, now: int) -> None:
 
 
 def _mark_profiles(db: Database, org: str, target: str, now: int) -> None:
-    """Mark all profiles: no SQL concatenates the two ids of their keys on both databases."""
+    """Mark all profiles; their keys consist of two ids, which no SQL concatenates on both databases."""
     keys: set[bytes] = set()
     for dataset, run in db.fetch_all(_PROFILE_KEYS, org, *METRICS_FACETS):
         keys.add(bytes(dataset) + bytes(run))

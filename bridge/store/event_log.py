@@ -9,7 +9,7 @@ from bridge.store.database import Database
 from mappers.canonical.merge import Row
 from mappers.openlineage.event import Event
 
-#: Created only when it is needed: each event costs a page of it.
+#: Created only when needed, because every inserted event writes a page of the index.
 _CREATE_RUN_INDEX = "CREATE INDEX IF NOT EXISTS ix_run_event__run_id ON run_event (run_id, org_id)"
 _DROP_RUN_INDEX = "DROP INDEX IF EXISTS ix_run_event__run_id"
 _EVENTS = """
@@ -34,7 +34,7 @@ def create_run_index(db: Database) -> None:
 
 
 def drop_run_index(db: Database) -> None:
-    """Drop the index by run, which costs every insert a page."""
+    """Drop the index by run, which slows down every insert."""
     with db.transaction():
         db.execute(_DROP_RUN_INDEX)
 
@@ -65,7 +65,7 @@ class IncomingEvent(NamedTuple):
 class RejectedInput(NamedTuple):
     """An input that is not a valid event, and the reason.
 
-    One that is imported from another store may have lost its payload there, and may stand for several receipts.
+    An input imported from another store may lack its payload, and may represent several receipts.
     """
 
     payload: bytes | None

@@ -72,7 +72,7 @@ UNION SELECT j.job_id, j.owner_team, j.owner_email FROM ol_job j WHERE j.org_id 
 
 
 def read_owners(db: Database, org: str, subjects: Iterable[bytes]) -> dict[bytes, list[str]]:
-    """List the owners of datasets (by group id) and jobs, as far as they are known."""
+    """List the known owners of datasets (by group id) and jobs."""
     owners: dict[bytes, set[str]] = {}
     for subject, *team_and_email in db.fetch_for_ids(_OWNERS, sorted(subjects), org):
         owners.setdefault(subject, set()).update(name for name in team_and_email if name)

@@ -124,7 +124,8 @@ class NeverLinkRule(NamedTuple):
     name: str = "*"
 
     def matches(self, dataset_name: tuple[str, str]) -> bool:
-        return fnmatchcase(dataset_name[0], self.namespace) and fnmatchcase(dataset_name[1], self.name)
+        namespace, name = dataset_name
+        return fnmatchcase(namespace, self.namespace) and fnmatchcase(name, self.name)
 
 
 class IdentityGroups:
@@ -137,13 +138,14 @@ class IdentityGroups:
         self._stored_links: BoundedCache[_Link, bool] = BoundedCache(_CACHED_LINKS)
 
     def find_new_symlinks(self, changes: Reducer) -> set[_Link]:
-        """Find the symlinks that the store does not contain; to be called before they are merged.
+        """Find the symlinks that are not stored yet; must be called before they are merged.
 
-        If there are any, waits for all transactions that may change a group.
+        If there are any, waits for all other transactions that may change a group.
         """
         links = {(row.dataset_id, row.alias_id, row.identifier_type) for row in changes.rows(DatasetSymlinkRow)}
         new = {link for link in links if link not in self._stored_links}
-        new.difference_update(self._db.fetch_for_ids(_STORED_LINKS, sorted({link[0] for link in new}), self._org))
+        datasets = sorted({dataset for dataset, _, _ in new})
+        new.difference_update(self._db.fetch_for_ids(_STORED_LINKS, datasets, self._org))
         if new:
             self._lock()
         return new
@@ -157,7 +159,7 @@ class IdentityGroups:
         links = changes.rows(DatasetSymlinkRow)
         linked = sorted({row.dataset_id for row in links})
         deleted = {dataset for (dataset,) in self._db.fetch_for_ids(_WITH_DELETED_LINKS, linked, self._org)}
-        seeds.update(end for link in new for end in link[:2])
+        seeds.update(end for dataset, alias, _ in new for end in (dataset, alias))
         seeds.update(end for row in links if row.dataset_id in deleted for end in (row.dataset_id, row.alias_id))
         if not seeds:
             return set()

@@ -15,6 +15,22 @@ WHERE org_id = ?1 GROUP BY source
 _REJECTED = "SELECT coalesce(sum(receipts), 0) FROM rejected_event WHERE org_id = ?1"
 
 
+class _LedgerCounts(NamedTuple):
+    """Inputs of a source according to the ledger."""
+
+    events: int = 0
+    rejected: int = 0
+    retried: int = 0
+
+
+class _LogCounts(NamedTuple):
+    """Events of a source in the log."""
+
+    events: int = 0
+    unmerged: int = 0
+    receipts: int = 0
+
+
 class SourceTotals(NamedTuple):
     """Counts of what one source sent; an event that several sources sent belongs to the first one."""
 
@@ -36,21 +52,31 @@ class IntakeAudit(NamedTuple):
 def audit_intake(db: Database, org: str) -> IntakeAudit:
     """Compare the ledger of received inputs with the content of the store, in one snapshot."""
     with db.snapshot():
-        received = {source: tuple(map(int, counts)) for source, *counts in db.fetch_all(_RECEIVED, org)}
-        logged = {source: tuple(map(int, counts)) for source, *counts in db.fetch_all(_LOGGED, org)}
+        received = {source: _LedgerCounts(*map(int, counts)) for source, *counts in db.fetch_all(_RECEIVED, org)}
+        logged = {source: _LogCounts(*map(int, counts)) for source, *counts in db.fetch_all(_LOGGED, org)}
         ((listed,),) = db.fetch_all(_REJECTED, org)
     totals = []
     for source in sorted(received.keys() | logged.keys()):
-        events, rejected, _ = received.get(source, (0, 0, 0))
-        rows, unmerged, _ = logged.get(source, (0, 0, 0))
-        totals.append(SourceTotals(source, events + rejected, rows - unmerged, events - rows, rejected, unmerged))
+        ledger, log = received.get(source, _LedgerCounts()), logged.get(source, _LogCounts())
+        totals.append(
+            SourceTotals(
+                source,
+                received=ledger.events + ledger.rejected,
+                applied=log.events - log.unmerged,
+                duplicate=ledger.events - log.events,
+                rejected=ledger.rejected,
+                unmerged=log.unmerged,
+            )
+        )
     discrepancies = [
         f"{source_totals.source}: the store contains {-source_totals.duplicate} more events than were received"
         for source_totals in totals
         if source_totals.duplicate < 0
     ]
-    events, rejected, retried = (sum(counts[i] for counts in received.values()) for i in range(3))
-    receipts = sum(counts[2] for counts in logged.values())
+    events = sum(counts.events for counts in received.values())
+    rejected = sum(counts.rejected for counts in received.values())
+    retried = sum(counts.retried for counts in received.values())
+    receipts = sum(counts.receipts for counts in logged.values())
     if events != receipts:
         discrepancies.append(f"{events} events were received, but the log counts {receipts}")
     if rejected != int(listed) + retried:

@@ -6,7 +6,7 @@ from typing import Any
 _SECONDS_PER_DAY = 86_400
 _DAYS_AHEAD = 7
 
-#: Advisory lock of schema changes: of several daemons that start together, one creates what is missing.
+#: Advisory lock for schema changes, so that only one of several starting daemons makes them.
 SCHEMA_LOCK = 7_305_442_180_413_001
 
 

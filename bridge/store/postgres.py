@@ -27,12 +27,12 @@ _log = structlog.get_logger()
 
 _DEFAULT_LOCK_TIMEOUT = "SET lock_timeout = 30000;"
 _KEY_COLUMNS = "abcdef"
-#: OFFSET 0 stops the planner from scanning the entries in order when it takes a word for a common one.
+#: OFFSET 0 keeps the planner from scanning the entries in order when it assumes that a word is common.
 _MATCHES_SQL = """
 (SELECT * FROM search_entry WHERE array_to_tsvector(string_to_array(words, ' ')) @@ CAST(?{0} AS tsquery) OFFSET 0)
 """
 _PLACEHOLDER = re.compile(r"\?(\d+)")
-#: Settings that the code relies on, whatever the server's defaults.
+#: Settings that the code relies on, regardless of the server's defaults.
 _SESSION_SETTINGS = """
 SET synchronous_commit = on; SET default_transaction_isolation = 'read committed'; SET client_min_messages = error;
 """
@@ -180,7 +180,7 @@ class PostgresDatabase:
     def transaction(self, *, commit: bool = True) -> Iterator[None]:
         """Run the block in one transaction, rolled back on an exception or with `commit=False`.
 
-        Statements without a result are pipelined. A failed transaction closes the connection: it is unknown
+        Statements without a result are pipelined. A failed transaction closes the connection, because it is unknown
         which of its statements the server has prepared.
         """
         self._ensure_connected()
@@ -229,7 +229,7 @@ class PostgresDatabase:
             self.execute("ROLLBACK")
 
     def last_stable_seq(self) -> int:
-        """Return the last allocated number once all transactions that may hold a smaller one have ended.
+        """Return the last allocated number once all transactions that may commit a smaller one have ended.
 
         Numbers are allocated before they are committed: a reader that continues after the largest visible one would
         miss those committed later. Waiting blocks no writer; raises StoreBusy after 30 seconds.
@@ -280,10 +280,10 @@ def _with_dollar_placeholders(sql: str) -> str:
 
 
 def translate_error(error: Exception) -> LineageBridgeError:
-    """Translate a driver error: the row is at fault, the failure is transient, or the server's data may be damaged.
+    """Translate a driver error to UnstorableRow, to a TransientError, or to StorageFailure.
 
-    A connection lost during a commit leaves its outcome open. That is transient as well: sending an event again
-    changes nothing.
+    If the connection is lost during a commit, the outcome is unknown. That counts as transient as well, because
+    sending an event again changes nothing.
     """
     message = str(error).strip().partition("\n")[0]
     if isinstance(error, _BUSY):

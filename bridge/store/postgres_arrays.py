@@ -34,7 +34,7 @@ _ARRAY_TYPES: dict[type, _ArrayType] = {
 
 
 class PackedArray:
-    """An array encoded in the binary format."""
+    """A PostgreSQL array in binary format."""
 
     __slots__ = ("data",)
 
@@ -43,19 +43,19 @@ class PackedArray:
 
 
 class ByteaArray(PackedArray):
-    """An array of bytea."""
+    """PostgreSQL array of bytea values."""
 
 
 class TextArray(PackedArray):
-    """An array of text."""
+    """PostgreSQL array of texts."""
 
 
 class BigintArray(PackedArray):
-    """An array of bigint."""
+    """PostgreSQL array of bigints."""
 
 
 class BooleanArray(PackedArray):
-    """An array of boolean."""
+    """PostgreSQL array of booleans."""
 
 
 _ARRAY_CLASSES: dict[type, type[PackedArray]] = {

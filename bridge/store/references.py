@@ -1,4 +1,4 @@
-"""Datasets, jobs and columns as results refer to them."""
+"""References to datasets, jobs and columns in results."""
 
 from typing import Annotated
 from uuid import UUID
@@ -9,7 +9,7 @@ from bridge.errors import InvalidParameter
 from bridge.store.lineage.graph import QualifiedName
 from mappers.timestamps import format_timestamp
 
-Id = Annotated[str, msgspec.Meta(description="A UUID, as responses contain it.", min_length=1, max_length=64)]
+Id = Annotated[str, msgspec.Meta(description="A UUID from a response.", min_length=1, max_length=64)]
 
 
 class NodeReference(msgspec.Struct, frozen=True):

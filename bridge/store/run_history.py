@@ -68,9 +68,9 @@ _JOB = "SELECT job_id FROM ol_job WHERE org_id = ?1 AND job_id = ?2"
 
 
 class RunHistoryEntry(NamedTuple):
-    """A run with one of the datasets that it wrote.
+    """A run, and the name of one dataset that it wrote.
 
-    Times are ISO strings, except `started_at`, which is in microseconds as is the duration.
+    Times are ISO strings, except `started_at` and `duration_us`, which are in microseconds.
     """
 
     run_id: bytes

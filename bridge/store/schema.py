@@ -1,4 +1,4 @@
-"""Creates and upgrades the schema; refuses stores of a newer version."""
+"""Creates and upgrades the schema; rejects stores of a newer version."""
 
 import sqlite3
 from pathlib import Path
@@ -46,7 +46,7 @@ def schema_version(db: Database) -> str | None:
 def upgrade_sqlite(path: Path) -> None:
     """Create the store or upgrade it to this version; raise IncompatibleStore if it is newer."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    path.touch(mode=0o600)  # it holds names, and perhaps secrets in facets: not readable by other users
+    path.touch(mode=0o600)  # not readable by other users: facets may contain secrets
     connection = sqlite3.connect(path, timeout=30)
     try:
         if sqlite_schema_version(connection) == HEAD:
@@ -88,7 +88,7 @@ def upgrade_postgres(url: str, name: str) -> None:
 
 
 def supported_versions() -> set[str]:
-    """List the schema versions that this code can upgrade, and its own."""
+    """List the schema versions that this code can upgrade, including its own."""
     from alembic.script import ScriptDirectory  # noqa: PLC0415 - not needed if the store is up to date
 
     return {script.revision for script in ScriptDirectory(str(_MIGRATIONS)).walk_revisions()}

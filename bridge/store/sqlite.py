@@ -17,7 +17,7 @@ from mappers.canonical.merge import Row
 from mappers.errors import LineageBridgeError
 
 _CACHE_KIB = 32_768
-#: A commit checkpoints a log of this size itself, should the checkpointer not have done it.
+#: A commit checkpoints a log of this size by itself, in case the checkpointer has not done so.
 _CHECKPOINT_PAGES = 32_000
 _MAX_IDS = 512
 _KEY_COLUMNS = "abcdef"
@@ -182,7 +182,7 @@ class SqliteDatabase:
         self.execute(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
 
     def terminate_stalled_sessions(self, seconds: float) -> int:  # noqa: ARG002 - part of the protocol
-        """Do nothing: no process can end the transaction of another one."""
+        """Do nothing: a process cannot end another process's transaction."""
         return 0
 
     def integrity_problems(self) -> list[str]:
@@ -226,7 +226,7 @@ def _expand_keys(sql: str, value_count: int, row_count: int, column_count: int) 
 
 
 def translate_error(error: Exception) -> LineageBridgeError:
-    """Translate a driver error: the row is at fault, the failure is transient, or the content of the disk is unknown.
+    """Translate a driver error to UnstorableRow, to a TransientError, or to StorageFailure.
 
     Only a failure that leaves the store unchanged is transient. After any other error, continuing would break the
     promise that acknowledged events are stored.

@@ -16,7 +16,7 @@ ORDER BY c.event_time DESC, c.run_id DESC LIMIT 1
 def run_outcome_sql(d: Dialect) -> str:
     """Build the query of run outcomes: as reported, or derived from the run's actions or its application.
 
-    The runs that an outcome is derived from are joined, so that each is looked up once however often it is used.
+    The runs that an outcome is derived from are joined, so that each is looked up only once.
     """
     return f"""
 SELECT r.org_id, r.run_id,

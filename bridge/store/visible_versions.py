@@ -4,9 +4,10 @@
 def written_versions_sql(condition: str = "TRUE") -> str:
     """Build the query of the versions `v` that successful runs `r` wrote, restricted by `condition`.
 
-    A statement may run as an action within an action (CREATE TABLE AS SELECT in Spark does), and both report what was
-    written: of two such siblings with the same figures, the outer one counts. A run that names the idempotency key of
-    its version stands for all runs that it started, its application and the actions of that: those add no versions.
+    Spark runs some statements, such as CREATE TABLE AS SELECT, as an action within another action, and both report
+    the written data. Of two such siblings with the same row, byte and file counts, only the outer one counts. If a
+    run reports an idempotency key for its version, the application that it started, and the actions of the
+    application, add no versions.
     """
     return f"""
 SELECT c.* FROM (

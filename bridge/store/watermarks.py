@@ -1,6 +1,6 @@
-"""Watermarks: how far each external source was read.
+"""Watermarks: positions up to which external sources were read.
 
-A watermark is one value per source, stored after the data that was read up to it.
+Each source has one watermark, which is stored after the data that was read up to it.
 """
 
 import json

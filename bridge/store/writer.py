@@ -72,7 +72,7 @@ INSERT INTO intake_ledger (org_id, source, writer_id, events, rejected, retried)
 ON CONFLICT (org_id, source, writer_id) DO UPDATE SET events = intake_ledger.events + excluded.events,
   rejected = intake_ledger.rejected + excluded.rejected, retried = intake_ledger.retried + excluded.retried
 """
-#: Classes whose rows most events repeat unchanged: those known to be stored are cached.
+#: Classes whose rows most events repeat unchanged; rows that are known to be stored are cached.
 _CACHED_CLASSES = frozenset({NamespaceRow, LineageSetRow, ColumnLineageRow})
 #: Approximate size of the cache of each class, and the size assumed for a row of short columns.
 _CACHE_BYTES, _ROW_BYTES = 8 << 20, 400
@@ -113,7 +113,7 @@ class Writer:
 
     @property
     def embedded(self) -> bool:
-        """True if commits are work of this process, false if a database server does it."""
+        """True if this process commits by itself, false if a database server does."""
         return self._db.embedded
 
     @property
@@ -122,12 +122,12 @@ class Writer:
         return self._db.version
 
     def write(self, group: Sequence[IncomingEvent | RejectedInput], positions: Sequence[FilePosition] = ()) -> None:
-        """Commit a group, and the positions in the files it comes from; on return it is on disk.
+        """Commit a group and the positions in the files it comes from; on return, both are on disk.
 
         Raises TransientError if nothing was written (or, after a lost connection, if that is unknown), StorageFailure
         if the store cannot be trusted.
 
-        An event whose rows the store rejects is stored with the reason instead, and never fails its group.
+        An event whose rows the store rejects is stored with the reason instead, and the rest of the group is stored.
         """
         for attempts_left in reversed(range(_MAX_ATTEMPTS)):
             try:
@@ -140,22 +140,22 @@ class Writer:
     def stage(
         self, group: Sequence[IncomingEvent | RejectedInput], positions: Sequence[FilePosition] = ()
     ) -> StagedGroup:
-        """Write a group into a transaction that `commit` ends; nothing is on disk before."""
+        """Write a group in a transaction that `commit` ends; nothing is durable before that."""
         try:
             return self._stage(group, positions)
         except UnstorableRow:
-            return self._stage([self._without_refused_rows(item) for item in group], positions)
+            return self._stage([self._without_rejected_rows(item) for item in group], positions)
 
     def commit(self, staged: StagedGroup) -> None:
-        """End the transaction of a staged group; on return it is on disk. Any thread may call it."""
+        """End the transaction of a staged group; on return, the group is on disk. Any thread may call this."""
         staged.open_transaction.close()
         for row_class, key, row in staged.stored_rows:
             size = len(row.members) if isinstance(row, LineageSetRow) else _ROW_BYTES
             self._row_cache.setdefault(row_class, BoundedCache(_CACHE_BYTES)).put(key, row, size)
         self._identity_groups.remember_symlinks(staged.changes)
 
-    def _without_refused_rows(self, item: IncomingEvent | RejectedInput) -> IncomingEvent | RejectedInput:
-        """Replace an event that the store rejects: the result has the reason instead of the rows."""
+    def _without_rejected_rows(self, item: IncomingEvent | RejectedInput) -> IncomingEvent | RejectedInput:
+        """Replace an event whose rows the store rejects: the result has the reason instead of the rows."""
         if isinstance(item, RejectedInput):
             return item
         try:
@@ -239,7 +239,7 @@ class Writer:
             self._db.execute(_EVICT_REJECTED, self._org, self._keep_rejected)
 
     def _count_inputs(self, group: Sequence[IncomingEvent | RejectedInput]) -> None:
-        """Count the inputs of a group by source in the intake ledger, whatever their outcome."""
+        """Count the inputs of a group by source in the intake ledger, regardless of their outcome."""
         events, rejected = Counter[str](), Counter[str]()
         for item in group:
             (events if isinstance(item, IncomingEvent) else rejected)[item.source] += item.receipts
@@ -260,7 +260,7 @@ class Writer:
     def _rows_not_yet_stored(self, row_class: type[Row], rows: list[Row], stored_rows: list[_StoredRow]) -> list[Row]:
         """Leave out rows that change nothing according to the cache.
 
-        Rows of the store only ever grow, so a committed row stays a lower bound, whatever other writers do.
+        Merges only increase stored rows, so a committed row remains a lower bound, whatever other writers merge.
         """
         cached: dict[Row, Row] = self._row_cache.get(row_class, {})
         key_count, merge = merge_plan(row_class).key_count, merger(row_class)
@@ -275,7 +275,7 @@ class Writer:
         return new_rows
 
     def _regroup_after_rule_change(self, never_link: tuple[NeverLinkRule, ...]) -> None:
-        """Recompute every identity group if the rules differ from those the store was last grouped by."""
+        """Recompute all identity groups if the rules have changed since they were last computed."""
         name, rules = f"never_link/{self._org}", msgspec.json.encode(sorted(never_link)).decode()
         with self._db.transaction():
             row = self._db.fetch_all(_GET_RULES, name)
@@ -292,7 +292,7 @@ class Writer:
         return FilePosition(path, *rows[0]) if rows else None
 
     def delete_rejected(self, payload_hash: bytes) -> None:
-        """Delete a rejected input that was ingested at last, and count it as retried."""
+        """Delete a rejected input that has since been ingested, and count it as retried."""
         with self._db.transaction():
             for source, receipts in self._db.fetch_all(_RECEIPTS_OF, self._org, payload_hash):
                 self._db.execute(_ADD_TO_LEDGER, self._org, source, self._writer_id, 0, 0, receipts)

@@ -40,11 +40,11 @@ class CommandContext(NamedTuple):
 
     registry: VersionRegistry
     graph: LineageGraph
-    #: The API key or operating system user, as far as it is known.
+    #: API key or operating system user; None if unknown.
     principal: str | None = None
 
     def actor(self, by: str | None) -> str:
-        """Name the actor for the history: the user who was specified, and the principal."""
+        """Actor for the history: the specified user together with the principal."""
         return f"{by} ({self.principal})" if by and self.principal else by or self.principal or "somebody"
 
     def dataset_name(self, dataset: bytes) -> QualifiedName:
@@ -71,7 +71,7 @@ class Command(msgspec.Struct, Generic[A], frozen=True, kw_only=True, forbid_unkn
 
 
 class DatasetArgument(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A dataset, by id, by namespace and name, or by both in one `name`."""
+    """A dataset, given by id, by namespace and name, or by a `name` that includes the namespace."""
 
     id: Name | None = None
     namespace: Name | None = None

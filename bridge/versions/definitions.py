@@ -49,7 +49,7 @@ class RegisteredDefinition(NamedTuple):
 
 
 def process_id(org: str, kind: DefinitionKind, namespace: str, name: str) -> bytes:
-    """Return the id of a process, which is that of its job, or of a DAG, which may share the name of a process."""
+    """Return the id of a process (the id of its job) or of a DAG, which may have the same name as a process."""
     return job_id(org, namespace, name) if kind == "process" else name_based_id("dag", org, namespace, name)
 
 
@@ -73,7 +73,7 @@ class DefinitionStore:
     def list_active(
         self, kind: DefinitionKind = "process", limit: int = MAX_NUMBER, after: tuple[str, str] = ("", "")
     ) -> list[RegisteredDefinition]:
-        """List active definitions by namespace and name, starting after a pair of these."""
+        """List active definitions by namespace and name, starting after a namespace and name."""
         return [_from_row(row) for row in self._db.fetch_all(_ACTIVE, self.org, kind, *after, limit)]
 
     def register(
@@ -86,7 +86,7 @@ class DefinitionStore:
         *,
         version: str | None = None,
     ) -> RegisteredDefinition:
-        """Register and activate a definition; content that is registered already keeps its number and version."""
+        """Register and activate a definition; content that was registered before keeps its number and version."""
         process = process_id(self.org, kind, namespace, name)
         content = msgspec.json.encode(definition, order="sorted")
         previous = self.list_versions(process)

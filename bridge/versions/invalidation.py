@@ -1,4 +1,4 @@
-"""Marks versions or partitions invalid, and revokes it."""
+"""Invalidates versions or partitions, and revokes invalidations."""
 
 from collections.abc import Callable
 from typing import NamedTuple

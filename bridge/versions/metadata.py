@@ -46,7 +46,7 @@ class MetadataStore:
         return patched
 
     def patch_version(self, version: Version, patch: Metadata, checksum: str | None = None) -> Metadata:
-        """Patch the metadata of a version, and set its checksum if there is one; return the patched metadata."""
+        """Patch the metadata of a version, and set its checksum if one is given; return the patched metadata."""
         patched = merge_patch(decode_metadata(version.metadata), patch)
         new_checksum = version.checksum if checksum is None else checksum
         self._db.execute(

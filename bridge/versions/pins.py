@@ -127,7 +127,7 @@ class PinStore:
 
 
 def _unpinnable_reason(version: Version) -> dict[str, str | None] | None:
-    """Return why a version cannot be pinned, unless that is only because it is invalid."""
+    """Return why a version cannot be pinned; an invalid version can."""
     reason = version._replace(invalid={}).unreadable_reason()
     return {"version": version.tag, "reason": f"version {version.tag!r}: {reason}"} if reason else None
 

@@ -53,7 +53,7 @@ class PublicationHistory:
         self._org = org
 
     def current(self, dataset: bytes, until: int = NO_TIME_LIMIT) -> PublicationEntry | None:
-        """Return the last entry of a dataset, or the last until a time; None if nothing was published."""
+        """Return the last entry of a dataset, or the last one until a time; None if nothing was published."""
         entries = self.list_newest(dataset, 1, until=until)
         return entries[0] if entries else None
 
@@ -90,14 +90,14 @@ class PublicationHistory:
         )
 
     def published_datasets(self) -> list[bytes]:
-        """List the groups for which anything was ever published."""
+        """List the groups that ever had a published version."""
         return sorted(bytes(dataset) for (dataset,) in self._db.fetch_all(_PUBLISHED_DATASETS, self._org))
 
 
 def follow_chain(entries: Sequence[PublicationEntry]) -> list[PublicationEntry]:
     """Follow the newest entry, which comes first, back to the start of its chain; return the oldest first.
 
-    Datasets that were grouped later had separate histories: that of the newest entry continues.
+    Datasets that were grouped later had separate histories; only the history of the newest entry continues.
     """
     by_number = {entry.number: entry for entry in entries}
     chain: list[PublicationEntry] = []

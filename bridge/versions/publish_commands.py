@@ -21,9 +21,7 @@ from bridge.versions.selector import parse_selector
 
 Expected = Annotated[
     str | UnsetType | None,
-    msgspec.Meta(
-        description="The version that must be published now: a tag, key or id; null: none. Not checked if omitted."
-    ),
+    msgspec.Meta(description="Currently published version (tag, key or id), null for none. Not checked if omitted."),
 ]
 
 

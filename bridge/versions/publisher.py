@@ -19,23 +19,23 @@ INSERT INTO publication (org_id, number, began, dataset_id, version_id, version_
 
 
 class _Unchecked:
-    """The absence of an expectation."""
+    """Type of `UNCHECKED`: any version may be published."""
 
 
 UNCHECKED = _Unchecked()
 
 
 class PublicationRequest(NamedTuple):
-    """The version to publish of a dataset, given by its group; no selector means the one published before."""
+    """A dataset (group id) and the version to publish; without a selector, the previously published one."""
 
     dataset: bytes
     selector: Selector | None
-    #: The version that must be published now: a tag, key or id; None if none must be.
+    #: Version that must currently be published (tag, key or id); None: no version may be published.
     expected: str | _Unchecked | None = UNCHECKED
 
 
 class PublicationOutcome(NamedTuple):
-    """The published version of a dataset, and the entry before; both entries are the same if nothing changed."""
+    """The published version of a dataset, its entry and the previous entry, which are equal if nothing changed."""
 
     dataset: bytes
     version: Version
@@ -64,7 +64,7 @@ class Publisher:
     def publish(
         self, requests: Sequence[PublicationRequest], actor: str, reason: str | None
     ) -> list[PublicationOutcome]:
-        """Publish a version of each dataset; versions that are published already are left unchanged."""
+        """Publish a version of each dataset; versions that are already published are left unchanged."""
         return self._apply("publish", requests, actor, reason)
 
     def roll_back(
@@ -96,9 +96,8 @@ class Publisher:
             try:
                 planned.append((request, self._target_version(kind, request, published), published))
             except (_PublicationRefused, StateConflict) as error:
-                current_tag = (
-                    error.current if isinstance(error, _PublicationRefused) else published.tag if published else None
-                )
+                published_tag = published.tag if published else None
+                current_tag = error.current if isinstance(error, _PublicationRefused) else published_tag
                 conflicts.append(
                     {"dataset": self._name(request.dataset), "current": current_tag, "reason": str(error)}
                 )
@@ -171,7 +170,7 @@ class Publisher:
         actor: str,
         reason: str | None,
     ) -> list[PublicationOutcome]:
-        """Write the entries; their times never decrease, whatever the clocks of hosts show."""
+        """Write the entries; their times never decrease, even if the clocks of hosts differ."""
         rows = self._db.fetch_all(_LAST_ENTRY, self._org)
         last_number, now = (rows[0][0], max(rows[0][1], self._clock())) if rows else (0, self._clock())
         number = publication = last_number + 1

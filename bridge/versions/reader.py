@@ -25,7 +25,7 @@ FROM ({written_versions_sql("v.org_id = ?1 AND d.class_id = ?2 AND coalesce(r.ev
 LEFT JOIN ol_run r ON r.org_id = v.org_id AND r.run_id = v.produced_by_run_id
 ORDER BY ended DESC, v.writer_id DESC, grouped_by DESC
 """
-#: Whatever the outcome of the runs that wrote them.
+#: All versions, regardless of the outcome of the runs that wrote them.
 _WRITTEN = f"""
 SELECT {_COLUMNS}, 1 FROM ol_dataset d
 JOIN dataset_version v ON v.org_id = d.org_id AND v.dataset_id = d.dataset_id
@@ -93,7 +93,7 @@ class VersionReader:
         self._org = org
 
     def list_newest(self, dataset: bytes, until: int = NO_TIME_LIMIT) -> list[Version]:
-        """List the versions that readers saw at a time, newest first; of several attempts at one, the first."""
+        """List the versions that readers saw at a time, newest first; only the first of several attempts counts."""
         rows = self._db.fetch_all(_VISIBLE, self._org, dataset, until)
         return list(self._first_attempts(dataset, rows).values())
 
@@ -118,11 +118,11 @@ class VersionReader:
         raise self._not_found_error(dataset, name, version_id)
 
     def get(self, dataset: bytes, version: bytes) -> Version | None:
-        """Find a version by id, whatever the outcome of its run; None if the dataset no longer has it."""
+        """Find a version by id, regardless of the outcome of its run; None if the dataset no longer has it."""
         return self.get_many(dataset, [version]).get(version)
 
     def get_many(self, dataset: bytes, versions: Iterable[bytes]) -> dict[bytes, Version]:
-        """Find versions by id, whatever the outcome of their runs."""
+        """Find versions by id, regardless of the outcome of their runs."""
         rows = self._db.fetch_for_ids(_BY_IDS, sorted(versions), self._org, dataset)
         invalidations = self._active_invalidations(dataset)
         return {

@@ -68,7 +68,7 @@ class VersionRegistry:
     def dataset_id(self, namespace: str, name: str) -> UUID:
         """Return the stable id of a dataset: the same for all its names, and known before the dataset is stored.
 
-        An id that was returned once always leads to the dataset, whatever other names it gets later.
+        An id that was returned once identifies the dataset even after it gets other names.
         """
         return UUID(
             bytes=self.graph.find_dataset(namespace, name) or canonical_dataset_name(self._org, namespace, name).id
@@ -102,9 +102,9 @@ class VersionRegistry:
         return reasons
 
     def discard(self, dataset: bytes, versions: Iterable[Version], reason: str, actor: str) -> DiscardOutcome:
-        """Invalidate versions that are neither published nor pinned; to be called within `transaction`.
+        """Invalidate versions that are neither published nor pinned; must be called within `transaction`.
 
-        Versions that are invalid already keep their reason.
+        Versions that are already invalid keep their reason.
         """
         retained = self.retained_versions()
         outcome = DiscardOutcome([], {})

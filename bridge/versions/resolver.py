@@ -63,7 +63,7 @@ class VersionResolver:
 
         `latest` skips invalid versions. A published or pinned version was chosen deliberately: if it is invalid, or
         if its run has failed since, resolution fails rather than choosing another one. A version that is requested by
-        its own name is returned together with the reasons against it.
+        its own name is returned even if it is invalid, together with the reasons.
         """
         resolve_kind: dict[SelectorKind, Callable[[VersionRequest], Resolution]] = {
             "published": self._published,
@@ -77,7 +77,7 @@ class VersionResolver:
         return resolution._replace(is_mutable=self.is_live(request.dataset), metadata=metadata)
 
     def resolve_all(self, requests: Iterable[VersionRequest]) -> list[Resolution]:
-        """Resolve several versions from one snapshot: a publication of several is seen completely or not at all."""
+        """Resolve several versions from one snapshot: a publication is seen completely or not at all."""
         with self._db.snapshot():
             return [self.resolve(request) for request in requests]
 
@@ -88,7 +88,7 @@ class VersionResolver:
         )
 
     def _published(self, request: VersionRequest) -> Resolution:
-        dataset, (_, _, as_of), partition = request
+        dataset, partition, as_of = request.dataset, request.partition, request.selector.as_of
         until = NO_TIME_LIMIT if as_of is None else as_of
         entries = (
             self._history.layers(dataset, until) if partition else self._history.list_newest(dataset, 1, until=until)
@@ -104,7 +104,7 @@ class VersionResolver:
         raise NotFound(f"no version {scope}of the dataset is published{'' if as_of is None else ' at that time'}")
 
     def _latest(self, request: VersionRequest) -> Resolution:
-        dataset, (_, _, as_of), partition = request
+        dataset, partition, as_of = request.dataset, request.partition, request.selector.as_of
         candidates = [
             version
             for version in self._versions.list_newest(dataset, NO_TIME_LIMIT if as_of is None else as_of)
@@ -126,7 +126,7 @@ class VersionResolver:
         return Resolution(request.dataset, _require_partition(version, request.partition), "version")
 
     def _pin(self, request: VersionRequest) -> Resolution:
-        dataset, (_, name, _), partition = request
+        dataset, partition, name = request.dataset, request.partition, request.selector.name
         pin = self._pins.find(dataset, name)
         version = self._versions.get(dataset, pin.version)
         if version is None:

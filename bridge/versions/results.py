@@ -52,7 +52,7 @@ class ResolvedVersion(msgspec.Struct, frozen=True):
 
 
 class Publication(msgspec.Struct, frozen=True):
-    """A change of the published version of a dataset; those of one publication share its number."""
+    """A change of the published version of a dataset; entries of one publication share its number."""
 
     publication: int
     number: int
@@ -66,7 +66,7 @@ class Publication(msgspec.Struct, frozen=True):
 
 
 class PublishedDataset(msgspec.Struct, frozen=True):
-    """The published version of a dataset, and the one before; not `moved` if it was published already."""
+    """The published version of a dataset, and the one before; `moved` is false if it was already published."""
 
     dataset: NodeReference
     version: str
@@ -100,7 +100,7 @@ class VersionValidity(msgspec.Struct, frozen=True):
     reason: str | None
     by: str
     at: str
-    #: Whether it is published, so that resolving the published version fails from now on.
+    #: Whether it is the published version; while it is invalid, resolving the published version fails.
     published: bool
 
 

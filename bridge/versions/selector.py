@@ -15,7 +15,7 @@ _AS_OF = "as_of:"
 
 
 class Selector(NamedTuple):
-    """A way to choose a version; `named` is a version if there is one of that name, or else a pin."""
+    """A way to choose a version; `named` refers to a version or, if none has that name, to a pin."""
 
     kind: SelectorKind
     name: str = ""
@@ -29,7 +29,7 @@ PUBLISHED = Selector("published")
 def parse_selector(text: str, as_of: datetime | None = None) -> Selector:
     """Parse a selector: `published`, `latest`, `as_of:TIME`, `version:TAG`, `pin:NAME`, or the name of either.
 
-    `as_of:TIME` selects the latest version of that time; the parameter `as_of` also goes with `published`.
+    `as_of:TIME` selects the latest version of that time; the parameter `as_of` can also be combined with `published`.
     """
     until = None if as_of is None else to_micros(as_of)
     if text in ("published", "latest"):

@@ -123,7 +123,7 @@ def table(
         *(column for group in column_groups for column in group),
         sa.Column("org_id", BoundedText(MAX_ORG_LENGTH), nullable=False),
         sa.PrimaryKeyConstraint(*key.split(), "org_id"),
-        *(sa.ForeignKeyConstraint([c.name, "org_id"], [c, c.table.c.org_id]) for c in references),
+        *(sa.ForeignKeyConstraint([column.name, "org_id"], [column, column.table.c.org_id]) for column in references),
         info={"by_day": by_day},
     )
     for column in indexes.split():

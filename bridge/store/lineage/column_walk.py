@@ -12,6 +12,8 @@ _ROW = """
 t.class_id, c.target_field, s.class_id, c.source_field, c.transformation_type, c.transformation_subtype, c.masking,
   c.job_id, c.lineage_id, c.is_active
 """
+#: Indexes of the last two columns of a row.
+_LINEAGE_ID, _IS_ACTIVE = -2, -1
 _INTO = f"""
 SELECT {_ROW} FROM ol_dataset t
 JOIN column_lineage c ON c.org_id = t.org_id AND c.target_id = t.dataset_id
@@ -42,7 +44,7 @@ JOIN lineage_set x ON x.org_id = n.org_id AND x.set_id = CASE WHEN n.explicit TH
 WHERE n.rn = 1
 """
 
-#: A column: group id of the dataset, and column name; an empty name stands for the whole dataset.
+#: A column: group id of its dataset, and its name; an empty name stands for the whole dataset.
 ColumnKey = tuple[bytes, str]
 
 
@@ -102,12 +104,15 @@ class ColumnLineageWalker:
 
     def _hops(self, sql: str, datasets: set[bytes]) -> set[ColumnHop]:
         rows = self._db.fetch_for_ids(sql, sorted(datasets), self._org)
-        active = self._active_at(rows) if self._until != NO_TIME_LIMIT else {row[-2] for row in rows if row[-1]}
-        return {_hop(row) for row in rows if row[-2] in active}
+        if self._until != NO_TIME_LIMIT:
+            active = self._active_at(rows)
+        else:
+            active = {row[_LINEAGE_ID] for row in rows if row[_IS_ACTIVE]}
+        return {_hop(row) for row in rows if row[_LINEAGE_ID] in active}
 
     def _active_at(self, rows: list[tuple[Any, ...]]) -> set[bytes]:
-        """Find the lineage ids that were active at the time."""
-        sets = self._db.fetch_for_ids(_ACTIVE_AT, sorted({row[0] for row in rows}), self._org, self._until)
+        """Find the lineage ids that were active at the given time."""
+        sets = self._db.fetch_for_ids(_ACTIVE_AT, sorted({target for target, *_ in rows}), self._org, self._until)
         return {lineage_id for (members,) in sets for lineage_id in split_ids(members)}
 
 

@@ -109,7 +109,7 @@ _Side = Literal["source", "target"]
 
 
 class EdgeEvidence(NamedTuple):
-    """One assertion of an edge: the reporting job with its ancestors, and the run where runs are kept apart."""
+    """One assertion of an edge: the reporting job with its ancestors, and the run if evidence is read per run."""
 
     target: bytes
     #: None if no job asserts the edge: a rename, or a declaration of the dataset itself.
@@ -122,12 +122,12 @@ class EdgeEvidence(NamedTuple):
     root: bytes | None
     source: bytes | None
     evidence: EvidenceKind
-    #: Start of the newest run that reports it, in microseconds; NO_TIME_LIMIT if no run has to.
+    #: Start of the newest run that reports it, in microseconds; NO_TIME_LIMIT if it does not depend on runs.
     last_seen: int
 
 
 class EdgeEvidenceReader:
-    """Reads edge evidence, of all runs together or per run, as it was known at a given time."""
+    """Reads edge evidence, aggregated over all runs or per run, as it was known at a given time."""
 
     def __init__(self, db: Database, org: str, *, by_run: bool = False, until: int = NO_TIME_LIMIT) -> None:
         self._db = db

@@ -111,7 +111,7 @@ class LineageGraph:
         return self._fold_all(list(self._edges.out_of(datasets)))
 
     def _fold_all(self, evidence: list[EdgeEvidence]) -> set[Edge]:
-        """Fold current evidence; if retired edges are included, also those that no current evidence asserts."""
+        """Fold current evidence; if retired edges are included, also edges that no current evidence asserts."""
         self._load_step_names(evidence)
         current = evidence if self._granularity == "run" else self._retirement.current(evidence)
         edges = self._strongest_evidence(current)
@@ -132,7 +132,7 @@ class LineageGraph:
         return strongest
 
     def _load_step_names(self, evidence: list[EdgeEvidence]) -> None:
-        """Load all names that steps are named by, in two queries."""
+        """Load the names of datasets and jobs that step names consist of, in two queries."""
         if self._granularity in ("run", "step"):
             steps = [item for item in evidence if is_action(item.integration, item.job_type)]
             self.dataset_names({item.target for item in steps})

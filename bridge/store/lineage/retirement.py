@@ -31,7 +31,7 @@ _STARTED = _COMPLETE_RUNS.format(
     which="r.parent_job_id = ?5 AND EXISTS (SELECT 1 FROM ol_run p WHERE p.org_id = r.org_id"
     " AND p.run_id = r.parent_run_id AND p.least_claimant IS NULL)"
 )
-#: Start of the n-th newest run of a job, whatever its outcome: edges seen since then are current.
+#: Start of the n-th newest run of a job, regardless of its outcome: edges seen since then are current.
 _NTH_NEWEST_START = """
 SELECT j.job_id, (SELECT r.started_at FROM ol_run r
   WHERE r.org_id = j.org_id AND r.job_id = j.job_id AND r.started_at <= ?2
@@ -66,10 +66,10 @@ class RetirementPolicy:
         return [item for item in evidence if item.last_seen >= limits.get(logical_job_of(item, self._rule) or b"", 0)]
 
     def oldest_current(self, oldest: dict[bytes, int]) -> dict[bytes, int]:
-        """Map jobs to the time since when an edge must have been seen to be current.
+        """Map jobs to the time since which an edge must have been seen to count as current.
 
-        The argument maps jobs to the time at which their oldest edge was last seen. Jobs without retired edges may be
-        left out.
+        `oldest` maps jobs to the time at which their oldest edge was last seen. The result may omit jobs without
+        retired edges.
         """
         if not self._rule.retire_after:
             return {}

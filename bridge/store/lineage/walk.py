@@ -4,7 +4,7 @@ from typing import Literal, NamedTuple
 
 from bridge.store.lineage.graph import Edge, LineageGraph
 
-#: Default limit of edges: as many as people can view, and as can be found within 0.1 seconds.
+#: Default limit of edges: more cannot be viewed, and these are found within 0.1 seconds.
 MAX_EDGES = 2_000
 
 
@@ -52,7 +52,7 @@ def walk(
 
 
 def _next_batch_size(batch_size: int, edge_count: int, edges_left: int) -> int:
-    """Choose how many datasets to look up next: enough at the last number of edges per dataset, growing in steps."""
+    """Estimate from the last batch how many datasets yield the remaining edges, and limit the growth."""
     enough = (edges_left - edge_count + 1) * batch_size // edge_count if edge_count else _MAX_BATCH
     return max(1, min(enough, _GROWTH * batch_size, _MAX_BATCH))
 

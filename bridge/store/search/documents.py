@@ -105,7 +105,7 @@ WHERE j.org_id = ?1 AND j.job_id {{ids}} AND NOT {IS_STEP_SQL}
 """
 #: A hit contains the first characters of a description, and a limited number of owners and tags.
 _MAX_CHARACTERS, _MAX_VALUES = 1_000, 100
-#: Longer names are sorted by so many characters, then by id: PostgreSQL limits the length of index keys.
+#: Names are sorted by this many characters, then by id, because PostgreSQL limits the length of index keys.
 _SORT_CHARACTERS = 250
 
 
@@ -183,7 +183,7 @@ def _document(kind: str, entry: bytes, members: list[_Member], facts: RelatedFac
 
 
 def _newest(values: Iterable[tuple[bytes | None, str | None]]) -> str | None:
-    """Select the winning value of a register among the names of a dataset; a job has only one."""
+    """Select the newest value among the names of a dataset; a job has only one name."""
     candidates = [(order or b"", value or "") for order, value in values]
     return max(candidates)[1] or None
 
@@ -227,7 +227,7 @@ def _encode_hit(content: HitContent) -> str:
 
 
 def _sort_key(representative: _Member) -> bytes:
-    """Order entries by length of name, then namespace, name and id; bytes sort alike in all stores."""
+    """Order entries by length of name, then namespace, name and id; bytes sort identically in all stores."""
     texts = (representative.namespace[:_SORT_CHARACTERS], representative.name[:_SORT_CHARACTERS])
     return b"".join(
         (len(representative.name).to_bytes(4, "big"), *(f"{text}\0".encode() for text in texts), representative.id)

@@ -37,7 +37,7 @@ def _render(expression: SearchExpression, exclusion: str, and_: str, or_: str, e
 
 
 def to_like(expression: SearchExpression, first: int) -> tuple[str, list[str]]:
-    """Render as a condition on a text of words with spaces around, whose values are bound from `?first` on."""
+    """Render as LIKE conditions on words surrounded by spaces; values are bound from `?first` on."""
     values: list[str] = []
 
     def token(query_token: QueryToken) -> str:

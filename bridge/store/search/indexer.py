@@ -26,7 +26,7 @@ SELECT org_id, dataset_id FROM ol_dataset WHERE org_id = ?1
 UNION ALL SELECT org_id, job_id FROM ol_job WHERE org_id = ?1
 """
 
-#: Number of changes per batch: so few that writers of events hardly wait for it.
+#: Number of changes per batch: few enough that writers of events hardly wait for it.
 BATCH = 100
 #: Pause between batches on an embedded store: longer than the interval at which a waiting writer retries.
 _YIELD_SECONDS = 0.01
@@ -45,8 +45,8 @@ class SearchIndexer:
     def index_batch(self, limit: int = BATCH) -> int:
         """Index the oldest changes in one transaction; return their number, 0 if none is left.
 
-        Changes are dequeued before the store is read, so a change that arrives in between is queued again. Of several
-        indexers one works at a time: none can overwrite an entry with an older one.
+        Changes are dequeued before the store is read, so a change that arrives in between is queued again. Only one
+        indexer works at a time, so none can overwrite an entry with an older one.
         """
         if not self._db.fetch_all(_HAS_STALE, self._org):
             return 0

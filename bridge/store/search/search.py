@@ -14,11 +14,11 @@ from bridge.store.search.documents import HitContent
 from bridge.store.search.expression import SearchExpression, to_like
 from bridge.store.search.tokens import QueryToken, QueryWord, parse_query, tokenize
 
-#: How many first characters a mistyped word shares with the intended one, and its minimum length.
+#: Number of first characters that a mistyped word must share with the intended one, and its minimum length.
 _SHARED_PREFIX, _MIN_LENGTH = 2, 4
 _MIN_SIMILARITY = 0.75
 MAX_SUGGESTIONS = 3
-#: How many names with the same beginning are compared.
+#: Maximum number of names with the same first characters that are compared.
 MAX_COMPARED = 50
 
 
@@ -42,7 +42,8 @@ def _only_word(query: str) -> str | None:
     words = parse_query(query)
     if len(words) != 1:
         return None
-    text = words[0][0][0].text
+    first_alternative = words[0][0]
+    text = first_alternative[0].text
     return text if len(text) >= _MIN_LENGTH else None
 
 

@@ -71,7 +71,11 @@ def _composed(text: str) -> str:
     """Unify characters that look alike, and drop marks that cannot be combined with a letter."""
     if text.isascii():
         return text
-    return "".join(c for c in unicodedata.normalize("NFKC", text) if unicodedata.category(c)[0] != "M")
+    return "".join(
+        character
+        for character in unicodedata.normalize("NFKC", text)
+        if not unicodedata.category(character).startswith("M")
+    )
 
 
 @bounded_lru_cache(1 << 14)
@@ -125,12 +129,12 @@ def words(letter: str, texts: Iterable[str]) -> list[str]:
 
 
 def value(letter: str, text: str) -> str:
-    """Return the token of a value that matches as a whole, whatever its case."""
+    """Return the token of a value that matches as a whole, regardless of case."""
     return letter + digest(normalize(text.strip()).encode(errors="backslashreplace"))[:6].hex()
 
 
 def names(namespace: str, name: str) -> set[str]:
-    """Return the tokens of a whole name: itself, shortened, its last part, and with its namespace."""
+    """Return the tokens of a whole name: the name, its short form, its last part, and the name with its namespace."""
     last = name.rstrip("/").rpartition("/" if "/" in name else ".")[2]
     spellings = (name, short_name(name), last, namespace + name, f"{namespace}/{name}", f"{namespace} {name}")
     return {value(EXACT, text) for text in spellings if text}

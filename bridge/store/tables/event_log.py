@@ -23,7 +23,7 @@ run_event = sa.Table(
     id_column("payload", nullable=False),
     sqlite_autoincrement=True,
 )
-# The event determines its time as it does its hash; as the first column it keeps new rows together.
+# The hash alone identifies an event. The time comes first so that new rows are stored together.
 sa.Index(
     "ux_run_event__event_time__event_hash",
     run_event.c.event_time,

@@ -43,8 +43,9 @@ sync_worker = sa.Table(
     org_key("target", "worker_id"),
 )
 
-#: Sync items: what a target should contain, the outcome, and the worker that claimed it. `marked` counts changes,
-#: `settled` is the change that was completed last, `doubted` the last one that requires a look at the target itself.
+#: Sync items: what a target should contain, the outcome, and the worker that claimed it. `marked` is the number of
+#: the last change, `settled` of the last completed change, and `doubted` of the last change that requires reading the
+#: target itself.
 sync_item = sa.Table(
     "sync_item",
     metadata,

@@ -68,7 +68,7 @@ version_invalid = sa.Table(
 )
 sa.Index("ix_version_invalid__dataset_id", version_invalid.c.dataset_id, version_invalid.c.org_id)
 
-#: Custom metadata of datasets; that of versions is a column of `dataset_version`.
+#: Custom metadata of datasets; metadata of versions is a column of `dataset_version`.
 dataset_metadata = sa.Table(
     "dataset_metadata",
     metadata,

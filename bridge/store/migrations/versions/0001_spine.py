@@ -437,7 +437,7 @@ def upgrade() -> None:
 
 
 def _create_run_event() -> None:
-    """Create the log; on PostgreSQL one partition holds a day, and one what belongs to none of them."""
+    """Create the event log; on PostgreSQL with the default partition, to which daily partitions are added later."""
     columns: list[sa.Column[Any]] = [
         sa.Column("org_id", TEXT, nullable=False),
         sa.Column("event_hash", sa.LargeBinary(), nullable=False),

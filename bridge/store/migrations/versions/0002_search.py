@@ -39,7 +39,7 @@ def upgrade() -> None:
 
 
 def _create_words() -> None:
-    """Create what looks words up: on PostgreSQL an index, on SQLite a table of its own that triggers fill."""
+    """Create the full-text index: a GIN index on PostgreSQL, a virtual table filled by triggers on SQLite."""
     if op.get_bind().dialect.name == "postgresql":
         op.execute(
             "CREATE INDEX ix_search_entry__words ON search_entry"
