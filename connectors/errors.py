@@ -8,7 +8,7 @@ class ConfigError(PermanentError):
 
 
 class InvalidData(PermanentError):
-    """Data violates an expectation that was declared for it."""
+    """Data violates an expectation declared for it."""
 
 
 class MissingDependency(PermanentError):
@@ -16,7 +16,7 @@ class MissingDependency(PermanentError):
 
 
 class TargetRejected(PermanentError):
-    """The target rejects a request, and would reject it again."""
+    """The target rejected a request, and would reject it again."""
 
     def __init__(self, reason: str, status: int) -> None:
         super().__init__(reason)
@@ -33,7 +33,7 @@ class TargetUnavailable(TransientError):
 
 
 class TargetMisconfigured(TransientError):
-    """The target accepts no token, or another server responds in its place: a person must correct it."""
+    """The target rejects the token, or another server responds in its place; someone must correct the settings."""
 
 
 class Unreachable(TransientError):
@@ -41,4 +41,4 @@ class Unreachable(TransientError):
 
 
 class NoResponse(Unreachable):
-    """A request was sent without a response: the service may have handled it."""
+    """A request got no response; the service may have handled it."""

@@ -11,16 +11,16 @@ import msgspec
 
 from connectors.errors import ConfigError, NoResponse, Unreachable
 
-#: Replaces the network in tests.
+#: Tests use it to replace the network.
 Transport = httpx.BaseTransport
 
 _SUCCESS, _REDIRECTION = 200, 300
-#: Servers close connections that are idle for longer; requests on those get no response.
+#: Close idle connections after this time, before servers do: a request on a closed connection gets no response.
 _IDLE_SECONDS = 50.0
 
 
 class Timeouts(NamedTuple):
-    """Timeouts in seconds: for a connection, for the next bytes in either direction, for a free connection."""
+    """Timeouts in seconds: for connecting, for the next bytes in each direction, and for a free connection."""
 
     connect: float = 2.0
     read: float = 10.0
@@ -29,7 +29,7 @@ class Timeouts(NamedTuple):
 
 
 class HttpResponse(NamedTuple):
-    """A response; the names of its headers are in lower case."""
+    """A response; header names are in lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -46,7 +46,7 @@ class HttpResponse(NamedTuple):
         return self.body.decode(errors="replace")
 
     def json(self) -> Any:
-        """Decode the body; raises msgspec.DecodeError when it is not JSON."""
+        """Decode the body; raises msgspec.DecodeError if it is not JSON."""
         return msgspec.json.decode(self.body)
 
 
@@ -85,10 +85,7 @@ class HttpSession:
         headers: Mapping[str, str] | None = None,
         read_seconds: float | None = None,
     ) -> HttpResponse:
-        """Send a request.
-
-        Raises Unreachable when nothing was sent, NoResponse when the outcome is unknown.
-        """
+        """Send a request; raises Unreachable if nothing was sent, NoResponse if the outcome is unknown."""
         timeouts = self._timeouts if read_seconds is None else self._timeouts._replace(read=read_seconds)
         try:
             response = self._client.request(
@@ -116,7 +113,7 @@ class HttpSession:
 
 
 def _shorten_path(path: str) -> str:
-    """Cut a path after the collection: the names that follow are not for logs."""
+    """Cut a path after the collection, because the names that follow must not appear in logs."""
     return "/".join(path.split("/")[:4])
 
 
@@ -133,7 +130,7 @@ def _is_valid_url(url: str) -> bool:
 
 
 def retry_after_seconds(response: HttpResponse, now: datetime | None = None) -> float | None:
-    """Parse the Retry-After header, which holds seconds or a date; None without a valid one."""
+    """Parse the Retry-After header, which contains seconds or a date; None if it is missing or invalid."""
     value = response.headers.get("retry-after", "").strip()
     if value.isdecimal():
         return float(value)

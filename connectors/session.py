@@ -15,7 +15,7 @@ from mappers.errors import LineageBridgeError
 
 
 class RateLimiter:
-    """Limits calls per second, with bursts of up to one second's worth; unlimited without a rate."""
+    """Limits calls per second and allows bursts of one second's worth of calls; without a rate, there is no limit."""
 
     def __init__(
         self,
@@ -31,11 +31,12 @@ class RateLimiter:
         self._updated_at = clock()
 
     def acquire(self) -> None:
-        """Wait for a free slot; waiting calls proceed one after the other."""
+        """Wait until a call is allowed; concurrent callers proceed one by one."""
         if self._rate is None:
             return
         with self._lock:
             now = self._clock()
+            # Negative while callers wait: the calls that are due before the next one is allowed.
             self._available = min(self._burst, self._available + (now - self._updated_at) * self._rate) - 1
             self._updated_at = now
             wait = max(0.0, -self._available / self._rate)
@@ -53,8 +54,8 @@ def retry_policy(
 ) -> Retrying:
     """Create the retry policy of a session.
 
-    Without `retry_without_response`, an unanswered call is not retried, because the server may still be working on
-    it.
+    Without `retry_without_response`, a request that got no response is not retried, because the server may still be
+    working on it.
     """
 
     def is_retryable(error: BaseException) -> bool:
@@ -64,27 +65,27 @@ def retry_policy(
 
     return Retrying(
         stop=stop_after_attempt(attempts),
-        wait=_pause,
+        wait=_seconds_until_retry,
         retry=retry_if_exception(is_retryable),
         sleep=sleep,
         reraise=True,
     )
 
 
-def _pause(state: RetryCallState) -> float:
-    """Seconds until the next attempt: as the server asks, but at least a random pause, so that clients spread out."""
+def _seconds_until_retry(state: RetryCallState) -> float:
+    """Return the pause that the server asks for, or a random one if that is longer, so that clients spread out."""
     error = state.outcome.exception() if state.outcome else None
     requested = error.retry_after if isinstance(error, TargetUnavailable) else None
     return max(requested or 0.0, random.uniform(_MIN_PAUSE_SECONDS, _MAX_PAUSE_SECONDS))  # noqa: S311 - not used for security
 
 
-#: Returns the error that a response stands for; None when it is acceptable.
+#: Returns the error that a response represents; None if the response is acceptable.
 ResponseCheck = Callable[[HttpResponse], LineageBridgeError | None]
 _JSON = {"Content-Type": "application/json"}
 
 
 class ThrottledSession:
-    """Sends each request once, within the limits of rate and concurrency. Several threads may share it."""
+    """Sends requests without retries, within limits on rate and concurrency. Several threads may share it."""
 
     def __init__(
         self,

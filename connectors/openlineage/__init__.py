@@ -1,1 +1,1 @@
-"""OpenLineage events over HTTP and in files."""
+"""Sends OpenLineage events over HTTP, and reads them from files."""

@@ -1,4 +1,4 @@
-"""Lists files that match paths, folders or patterns, rotated ones included."""
+"""Lists files that match paths, folders or patterns, including rotated files."""
 
 import glob
 import os
@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-#: Names of event files below a folder, with or without the suffix of a rotation.
+#: Names of event files in a folder, with or without a rotation suffix.
 _EVENT_FILE_NAME = re.compile(r"[^.].*\.(?:ndjson|jsonl|json|log)(?:[.-]\d.*|\.old|\.bak)?", re.DOTALL)
 _COMPRESSED_SUFFIXES = (".gz", ".bz2", ".xz", ".zst", ".lz4", ".zip")
 _ROTATION_SEPARATOR = re.compile(r"[.-](?=\d)|\.(?=(?:old|bak)\Z)")
-#: Suffixes that rotations append, and the date that some insert before the suffix of the file.
+#: Suffixes that rotation appends, and the date that some tools insert before the file extension.
 _ROTATION_SUFFIXES, _INSERTED_DATE = ("[.-][0-9]*", ".old", ".bak"), "[.-][0-9][0-9][0-9][0-9]*"
 
 
@@ -30,7 +30,7 @@ class FileFinder:
         self._patterns = patterns
 
     def list_files(self) -> FileListing:
-        """List the files that exist now; only their status is read."""
+        """List the files that exist now, without opening them."""
         listing = FileListing({}, {})
         for pattern in self._patterns:
             for path in _matching_paths(pattern, listing.problems):
@@ -51,7 +51,7 @@ class FileFinder:
 
 
 def names_before_rotation(path: Path) -> list[Path]:
-    """Names that a file may have had before a rotation gave it its present one."""
+    """Return the names that a file may have had before a rotation renamed it."""
     separators = [match.start() for match in _ROTATION_SEPARATOR.finditer(path.name) if match.start()]
     names: list[str] = []
     for position in separators[:1] + separators[1:][-1:]:
@@ -98,7 +98,7 @@ def _walk(folder: Path, problems: dict[Path, str]) -> Iterator[Path]:
 
 
 def _check_folder(pattern: str, problems: dict[Path, str]) -> None:
-    """Report a folder that may not be listed, in which a search would just find nothing."""
+    """Report a folder that cannot be listed; a search in it would silently find nothing."""
     folder = Path(pattern).parent
     while glob.has_magic(str(folder)):
         folder = folder.parent

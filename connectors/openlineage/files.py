@@ -11,20 +11,20 @@ import msgspec
 _EVENT_FILE_SUFFIXES = (".ndjson", ".jsonl", ".json", ".ndjson.gz", ".jsonl.gz", ".json.gz")
 BOM = b"\xef\xbb\xbf"
 GZIP_MAGIC = b"\x1f\x8b"
-#: Errors of decoding bytes that are not JSON: malformed, not UTF-8, nested too deeply.
+#: Errors when decoding bytes that are malformed, not UTF-8 or nested too deeply.
 JSON_ERRORS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _array_decoder = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 class RawRecord(NamedTuple):
-    """The bytes of an event, and the offset in the decompressed file behind it; 0 if reading cannot resume there."""
+    """The bytes of an event, and the offset after it in the decompressed file; 0 if reading cannot resume there."""
 
     payload: bytes
     end: int
 
 
 def find_event_files(paths: list[Path]) -> list[Path]:
-    """Find all event files among paths and below folders, in a stable order."""
+    """List the given files, and all event files in the given folders, in a stable order."""
     files: list[Path] = []
     for path in paths:
         if path.is_dir():
@@ -39,7 +39,7 @@ def find_event_files(paths: list[Path]) -> list[Path]:
 
 
 def open_event_file(path: Path) -> BinaryIO:
-    """Open an event file; gzip is recognized by content, not by name."""
+    """Open an event file; a gzip file is recognized by its content, not by its name."""
     file = path.open("rb")
     if file.read(len(GZIP_MAGIC)) == GZIP_MAGIC:
         file.close()
@@ -49,11 +49,10 @@ def open_event_file(path: Path) -> BinaryIO:
 
 
 def read_records(file: BinaryIO, start: int = 0) -> Iterator[RawRecord]:
-    """Read events one by one, from an offset that an earlier record had as its end.
+    """Read events one by one; `start` is 0 or the end of an earlier record.
 
-    A file that holds one JSON document over several lines is one record, an array is one record per element; any
-    other file is read line by line. An incomplete last line is returned, but without an end: its writer may not have
-    finished.
+    A JSON document that spans several lines is one record, an array has one record per element, and any other file
+    is read line by line. An incomplete last line is returned without an end, because it may still be growing.
     """
     if start:
         file.seek(start)
@@ -94,7 +93,7 @@ def _document_records(content: bytes, start: int) -> Iterator[RawRecord]:
             )
             return
     except JSON_ERRORS:
-        pass  # not one document after all: each line is read, and rejected with its own reason
+        pass  # it is not one document after all, so each line is returned, to be rejected with its own reason
     if is_json(text):
         yield RawRecord(content, start + len(content))
     else:
@@ -102,7 +101,7 @@ def _document_records(content: bytes, start: int) -> Iterator[RawRecord]:
 
 
 def is_json(text: bytes) -> bool:
-    """True if bytes are one complete JSON text."""
+    """True if the bytes are one complete JSON document."""
     try:
         msgspec.json.decode(text)
     except JSON_ERRORS:

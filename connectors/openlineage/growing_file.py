@@ -7,12 +7,13 @@ from typing import NamedTuple
 
 from connectors.openlineage.files import BOM, is_json
 
-#: Length of the head that identifies a file.
+#: Number of bytes at the start of a file that identify it.
 HEAD_BYTES = 4096
 _BLOCK_BYTES = 1 << 20
+#: How much of a line over the limit is returned.
 _MAX_KEPT_BYTES = 1 << 16
 _SPACE = b" \t\r\n"
-#: One event printed over several lines, as openlineage-python does in its debug mode: braces at the margin only.
+#: An event over several lines, as openlineage-python prints it in debug mode: all but its outer braces is indented.
 _DOCUMENT = re.compile(rb"\{[ \t\r]*\n(?:[ \t].*\n|\r?\n)*\}[ \t\r]*\n")
 _INCOMPLETE_DOCUMENT = re.compile(rb"\{[ \t\r]*\n(?:[ \t].*\n|\r?\n)*(?:[ \t].*|\r|\}[ \t\r]*)?\Z")
 
@@ -20,18 +21,25 @@ FileIdentity = tuple[int, int]
 
 
 class RawLine(NamedTuple):
-    """The bytes of a line; of a line over the limit, only the beginning."""
+    """The bytes of a line, or only the beginning if the line exceeds the limit."""
 
     payload: bytes
     too_long: bool = False
 
 
 class LineBatch(NamedTuple):
-    """Lines, the offset behind them, and the head of the file when they were read."""
+    """Lines, the offset after them, and the head of the file when they were read."""
 
     lines: list[RawLine]
     end: int
     head: bytes
+
+
+class _LongLineProgress(NamedTuple):
+    """Start of a line over the limit, and how many bytes of it have been searched for its end."""
+
+    start: int
+    searched_bytes: int
 
 
 class GrowingFile:
@@ -40,29 +48,28 @@ class GrowingFile:
     def __init__(self, path: Path, max_line: int) -> None:
         self._file = path.open("rb", buffering=0)
         self._max_line = max_line
-        #: Start of a line over the limit, and how many bytes of it were searched for its end.
-        self._long_line_progress = (0, 0)
+        self._long_line_progress = _LongLineProgress(0, 0)
 
     def close(self) -> None:
         self._file.close()
 
     def status(self) -> os.stat_result:
-        """Status of the open file, independent of its present name."""
+        """Return the status of the open file, even if it has been renamed."""
         return os.fstat(self._file.fileno())
 
     def head(self) -> bytes:
-        """The first bytes, which identify the file."""
+        """Read the first bytes, which identify the file."""
         return self._read_at(0, HEAD_BYTES)
 
     def read(self, start: int, max_lines: int) -> LineBatch | None:
-        """Read lines from an offset; None when the file was truncated meanwhile.
+        """Read lines from an offset; None if the file was truncated during the read.
 
-        An incomplete last line is left, unless it is a complete JSON object: no prefix of an object is an object, so
-        the line cannot be cut in two.
+        A last line without a line end is read only if it is a complete JSON object: no part of an object is itself a
+        complete object, so the line cannot grow any more.
         """
         head = self.head()
         if len(head) < HEAD_BYTES:
-            # The head is the whole file: a second read might return more, which the head does not identify.
+            # The head is the whole file. A second read might return more bytes, which the head would not cover.
             block, at_end = head[start:], True
         else:
             block = self._read_at(start, _BLOCK_BYTES)
@@ -74,7 +81,7 @@ class GrowingFile:
         return LineBatch(lines, start + consumed, head) if unchanged else None
 
     def incomplete_line(self, start: int) -> bytes:
-        """The beginning of a line that lacks its end."""
+        """Read the beginning of a line that has no line end yet."""
         return _trim(self._read_at(start, _MAX_KEPT_BYTES))
 
     def _read_at(self, offset: int, size: int) -> bytes:
@@ -99,11 +106,11 @@ class GrowingFile:
             lines.append(RawLine(payload))
 
     def _read_long_line(self, start: int, first_block: bytes) -> tuple[list[RawLine], int]:
-        """Read to the end of a line that is longer than a block; parts beyond the limit are not kept."""
+        """Read to the end of a line that is longer than a block; the bytes of a line over the limit are not kept."""
         parts, size = [first_block], len(first_block)
-        searched_line, searched_size = self._long_line_progress
-        if searched_line == start and searched_size > self._max_line:
-            size = searched_size
+        progress = self._long_line_progress
+        if progress.start == start and progress.searched_bytes > self._max_line:
+            size = progress.searched_bytes
         end = 0
         while not end and (block := self._read_at(start + size, _BLOCK_BYTES)):
             end = block.find(b"\n") + 1
@@ -112,7 +119,7 @@ class GrowingFile:
                 parts.append(block[:end] if end else block)
         lines: list[RawLine] = []
         if size > self._max_line:
-            self._long_line_progress = (start, size)
+            self._long_line_progress = _LongLineProgress(start, size)
             if end:
                 lines.append(RawLine(_trim(first_block)[:_MAX_KEPT_BYTES], too_long=True))
         elif end or _is_object(b"".join(parts)):
@@ -122,7 +129,7 @@ class GrowingFile:
 
 
 def _line_end(block: bytes, position: int, *, at_end: bool) -> int:
-    """Find the end of the line or document at a position; 0 while it is unknown."""
+    """Find the end of the line or document at a position; 0 if the end has not been written yet."""
     end = block.find(b"\n", position) + 1
     if not end or block[position:end].strip(_SPACE) != b"{":
         return end
@@ -133,7 +140,7 @@ def _line_end(block: bytes, position: int, *, at_end: bool) -> int:
 
 
 def _trim(raw: bytes) -> bytes:
-    """Strip whitespace; also leading zeros, as a power cut or a bad truncation leaves them."""
+    """Strip whitespace, and the leading zero bytes that a power failure or a careless truncation leaves behind."""
     return raw.lstrip(_SPACE + b"\0").rstrip(_SPACE)
 
 

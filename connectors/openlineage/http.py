@@ -7,12 +7,12 @@ from typing import NamedTuple, Self
 from connectors.errors import ConfigError, Unreachable
 from connectors.http import HttpResponse, HttpSession, Transport
 
-#: Where to set the API key.
+#: Tells the user in messages where to set the API key.
 API_KEY_HINT = "(--api-key, or the variable LINEAGE_BRIDGE_API_KEY)"
 
 
 class SendResult(NamedTuple):
-    """Response of a service to one event."""
+    """The response of a service to one event."""
 
     status: int
     detail: str
@@ -40,14 +40,14 @@ class BridgeClient:
         self._session.close()
 
     def is_ready(self) -> bool:
-        """True if the service accepts events; False also when it does not respond."""
+        """True if the service accepts events; False if it does not, or does not respond."""
         try:
             return self._session.request("GET", "/readyz").success
         except Unreachable:
             return False
 
     def readiness_status(self) -> int:
-        """HTTP status of the readiness check; raises Unreachable without a response."""
+        """Return the HTTP status of the readiness check; raises Unreachable without a response."""
         return self._session.request("GET", "/readyz").status
 
     def send(self, payload: bytes) -> SendResult:
@@ -64,6 +64,6 @@ class BridgeClient:
         return self._session.request("POST", path, body=payload)
 
     def send_all(self, payloads: Iterable[bytes], connections: int = 8) -> Iterator[SendResult]:
-        """Send events over several connections; results come in the order of the events."""
+        """Send events over several connections; yields the results in the order of the events."""
         with ThreadPoolExecutor(connections) as pool:
             yield from pool.map(self.send, payloads)

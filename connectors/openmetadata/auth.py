@@ -1,4 +1,4 @@
-"""Tokens: configured, from a file, by login, by OAuth client credentials."""
+"""Provides tokens from the configuration, a file, a login, or OAuth client credentials."""
 
 import base64
 from collections.abc import Callable
@@ -15,13 +15,13 @@ from connectors.openmetadata.response_errors import response_error
 
 
 class TokenProvider(Protocol):
-    """Source of the token of requests."""
+    """Provides the token for requests."""
 
     def get(self) -> str:
         """Return the current token."""
 
     def refresh(self, rejected_token: str) -> bool:
-        """Replace a token that the server rejected; False without a replacement."""
+        """Replace a token that the server rejected; False if there is no replacement."""
 
     def close(self) -> None:
         """Close connections, if any."""
@@ -43,11 +43,11 @@ class StaticToken(NamedTuple):
         return False
 
     def close(self) -> None:
-        """Do nothing."""
+        """Do nothing: there is no connection."""
 
 
 class _CachedToken:
-    """A token that is fetched on first use and cached until a server rejects it."""
+    """A token that is fetched on first use and cached until the server rejects it."""
 
     def __init__(self, fetch: Callable[[], str], close: Callable[[], None] = lambda: None) -> None:
         self._fetch = fetch
@@ -56,7 +56,7 @@ class _CachedToken:
         self._value: str | None = None
 
     def get(self) -> str:
-        """Return the cached token, fetched on first use."""
+        """Return the cached token, or fetch it on first use."""
         with self._lock:
             if self._value is None:
                 self._value = self._fetch()
@@ -71,7 +71,7 @@ class _CachedToken:
 
 
 def file_token(path: Path) -> TokenProvider:
-    """Read the token from a file, again when a server rejects it: rotation replaces the content of the file."""
+    """Provide the token in a file, which is read again if the server rejects the token, because it may be rotated."""
 
     def read() -> str:
         try:
@@ -91,7 +91,7 @@ class _TokenResponse(msgspec.Struct):
 
 
 def login_token(session: HttpSession, email: str, password: str) -> TokenProvider:
-    """Log in with email and password; the server expects the password in base64."""
+    """Provide a token by logging in with email and password; the server expects the password in base64."""
     encoded = base64.b64encode(password.encode()).decode()
     body = msgspec.json.encode({"email": email, "password": encoded})
 
@@ -104,7 +104,7 @@ def login_token(session: HttpSession, email: str, password: str) -> TokenProvide
 def oauth_client_token(
     session: HttpSession, client_id: str, client_secret: str, scope: str | None = None
 ) -> TokenProvider:
-    """Fetch a token with client credentials from the token URL, which is the URL of the session."""
+    """Provide a token by OAuth client credentials; the URL of the session is the token URL."""
     form = {"grant_type": "client_credentials", "client_id": client_id, "client_secret": client_secret}
     body = urlencode(form | ({"scope": scope} if scope else {})).encode()
 

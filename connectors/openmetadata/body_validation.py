@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from connectors.errors import MissingDependency
 
-#: Model of each collection, below `metadata.generated.schema`.
+#: The model of each collection, relative to `metadata.generated.schema`.
 _MODELS = {
     "services/databaseServices": "api.services.createDatabaseService.CreateDatabaseServiceRequest",
     "services/storageServices": "api.services.createStorageService.CreateStorageServiceRequest",
@@ -43,8 +43,8 @@ _MODELS = {
     "policies": "api.policies.createPolicy.CreatePolicyRequest",
     "tableProfile": "api.data.createTableProfile.CreateTableProfileRequest",
 }
-#: Validated bodies: collections of entities, edges as `lineage`, single statuses of runs as `pipelineStatus`, single
-#: results of test cases as `testCaseResult`, profiles of a table and its columns as `tableProfile`.
+#: Collections whose bodies are validated; besides entities: `lineage` (one edge), `pipelineStatus` (one status),
+#: `testCaseResult` (one result) and `tableProfile` (the profile of a table and its columns).
 VALIDATED_COLLECTIONS = frozenset(_MODELS)
 _PACKAGE = "metadata"
 _RENAMING = "metadata.ingestion.models.custom_pydantic"
@@ -54,7 +54,7 @@ _lock = RLock()
 
 @cache
 def is_available() -> bool:
-    """True if the models are installed; determined once."""
+    """True if the models are installed."""
     try:
         _model("databases")
     except MissingDependency:
@@ -63,7 +63,7 @@ def is_available() -> bool:
 
 
 def validation_error(collection: str, body: object) -> str | None:
-    """Return in one line what the model of a collection rejects in a body, None if it is valid."""
+    """Validate a body; returns a description of the first problem, None if the body is valid."""
     try:
         _model(collection).model_validate(body)
     except ValidationError as error:
@@ -72,7 +72,7 @@ def validation_error(collection: str, body: object) -> str | None:
 
 
 def validate(collection: str, body: object) -> str | None:
-    """Validate as `validation_error` does if the models are installed, otherwise accept any body."""
+    """Validate a body like `validation_error`, but accept any body if the models are not installed."""
     return validation_error(collection, body) if collection in VALIDATED_COLLECTIONS and is_available() else None
 
 
@@ -92,7 +92,7 @@ def _model(collection: str) -> type[BaseModel]:
         try:
             _register_bare_package()
             model: type[BaseModel] = getattr(import_module(module), name)
-            model.model_rebuild()  # built at first use, which two threads must not do at once
+            model.model_rebuild()  # otherwise built on first use, which is not safe in several threads at once
         except ImportError as error:
             raise MissingDependency(
                 f"request validation needs openmetadata-ingestion ({error}): "
@@ -102,7 +102,7 @@ def _model(collection: str) -> type[BaseModel]:
 
 
 def _register_bare_package() -> None:
-    """Register the `metadata` package without running its `__init__`, unless it is imported already."""
+    """Register the `metadata` package without running its `__init__`, unless it has already been imported."""
     if _PACKAGE in sys.modules:
         return
     spec = find_spec(_PACKAGE)
@@ -112,6 +112,6 @@ def _register_bare_package() -> None:
     try:
         custom_pydantic = import_module(_RENAMING)
     except ImportError:
-        del sys.modules[_PACKAGE]  # another package of that name
+        del sys.modules[_PACKAGE]  # it is another package with the same name
         raise
     vars(custom_pydantic)["transform_entity_names"] = lambda entity, model: entity  # noqa: ARG005 - called by these names

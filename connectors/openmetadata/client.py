@@ -1,4 +1,4 @@
-"""OpenMetadata client; methods follow the server's actual behavior."""
+"""OpenMetadata client, adapted to the actual behavior of the server."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -20,12 +20,12 @@ _PAGE_SIZE = 500
 _CREATED, _CONFLICT = 201, 409
 _RESULTS = "/dataQuality/testCases/testCaseResults"
 
-#: Returns the problem of a body for a collection before it is sent, None if it is valid.
+#: Validates a body for a collection before it is sent; returns the problem, None if it is valid.
 BodyValidator = Callable[[str, JsonObject], str | None]
 
 
 class WriteResult(NamedTuple):
-    """Result of a write, as the server reports it; `entity` repeats the request, not the stored entity."""
+    """Result of a write as the server reports it; `entity` repeats the request and is not the stored entity."""
 
     entity: JsonObject
     created: bool
@@ -82,7 +82,7 @@ class OpenMetadataClient:
         self._session.close()
 
     def server_info(self) -> ServerInfo:
-        """Fetch the version of the server, which needs no token."""
+        """Fetch the version of the server; this needs no token."""
         response = self._session.server_version()
         return ServerInfo(str(decode_body(response, self.url).get("version", "")), response.headers.get("date"))
 
@@ -93,12 +93,12 @@ class OpenMetadataClient:
         return self._session.features()
 
     def probe(self) -> None:
-        """Check once that the server responds and accepts the token; raises the error."""
+        """Check without retries that the server responds and accepts the token; raises the error."""
         self._session.fetch_features()
         decode_body(self._session.request("who", "GET", "/users/loggedInUser", retry=False), self.url)
 
     def current_user(self) -> JsonObject:
-        """Fetch the user of the token."""
+        """Fetch the user that the token belongs to."""
         return self._session.read("who", "/users/loggedInUser")
 
     def permissions(self) -> dict[str, dict[str, str]]:
@@ -113,7 +113,7 @@ class OpenMetadataClient:
         }
 
     def put(self, collection: str, body: JsonObject) -> WriteResult:
-        """Create or update an entity; fields that the body lacks may be erased."""
+        """Create or update an entity; the server may erase fields that the body omits."""
         if problem := self._validation_error(collection, body):
             raise TargetRejected(problem, 0)
         response = self._session.request("put", "PUT", f"/{collection}", body=body)
@@ -124,10 +124,10 @@ class OpenMetadataClient:
     def put_bulk(
         self, collection: str, bodies: Sequence[JsonObject], name: Callable[[JsonObject], str]
     ) -> list[BulkRowResult]:
-        """Create or update many entities; even a response of 200 lists rejected rows.
+        """Create or update many entities; rows can be rejected even if the request succeeds.
 
-        Servers without bulk requests get one request per entity. Without a response the server may still be working
-        on the rows, so this call does not send them again.
+        Servers without bulk requests get one request per entity. A bulk request without a response is not retried,
+        because the server may still be working on the rows.
         """
         if not self.features().bulk:
             return [BulkRowResult(index, self._put_or_error(collection, body)) for index, body in enumerate(bodies)]
@@ -142,7 +142,7 @@ class OpenMetadataClient:
     def _send_bulk(
         self, collection: str, bodies: Sequence[JsonObject], name: Callable[[JsonObject], str]
     ) -> dict[str, str]:
-        """Send a bulk request, and return the errors of rejected rows by name."""
+        """Send a bulk request; returns the errors of rejected rows by name."""
         response = self._session.request(
             "bulk", "PUT", f"/{collection}/bulk", body=bodies, seconds=_BULK_SECONDS, retry_without_response=False
         )
@@ -191,7 +191,7 @@ class OpenMetadataClient:
     def patch(
         self, collection: str, entity_id: str, operations: list[JsonObject], version: float | str
     ) -> JsonObject:
-        """Change parts of an entity, unless it was changed since this version of it was read."""
+        """Change parts of an entity, unless it has changed since `version` was read."""
         headers = {"Content-Type": _PATCH, "If-Match": f'W/"{version}"'}
         path = f"/{collection}/{entity_id}"
         return decode_body(self._session.request("patch", "PATCH", path, body=operations, headers=headers), self.url)
@@ -213,18 +213,18 @@ class OpenMetadataClient:
         self._session.request("define", "PUT", f"/metadata/types/{type_id}", body=body)
 
     def delete(self, collection: str, entity_id: str, *, recursive: bool = False) -> JsonObject | None:
-        """Delete an entity, restorably; returns its last state, None when it did not exist."""
+        """Soft-delete an entity; returns its last state, None if it did not exist."""
         params = {"recursive": str(recursive).lower()}
         return self._session.delete("delete", f"/{collection}/{entity_id}", params)
 
     def restore(self, collection: str, entity_id: str) -> None:
-        """Restore a soft-deleted entity and its children with all their fields, which a PUT would replace."""
+        """Restore a soft-deleted entity and its children; unlike a PUT, this keeps all their fields."""
         self._session.request("restore", "PUT", f"/{collection}/restore", body={"id": entity_id})
 
     def put_edge(self, source: tuple[str, str], target: tuple[str, str], details: JsonObject) -> None:
-        """Write the edge between two entities, each given by type and id; it replaces an existing edge."""
-        ends = {"fromEntity": _reference(*source), "toEntity": _reference(*target)}
-        body = {"edge": {**ends, "lineageDetails": details}}
+        """Write the edge between two entities, each given as (type, id); it replaces an existing edge."""
+        endpoints = {"fromEntity": _reference(*source), "toEntity": _reference(*target)}
+        body = {"edge": {**endpoints, "lineageDetails": details}}
         if problem := self._validation_error("lineage", body):
             raise TargetRejected(problem, 0)
         self._session.request("put edge", "PUT", "/lineage", body=body)
@@ -235,13 +235,13 @@ class OpenMetadataClient:
         return None if response is None else response.get("edge")
 
     def delete_edge(self, source: tuple[str, str], target: tuple[str, str]) -> bool:
-        """Delete an edge; False when there was none."""
+        """Delete an edge; False if it did not exist."""
         return self._session.delete("delete edge", f"/lineage/{'/'.join(source)}/{'/'.join(target)}") is not None
 
     def put_statuses(self, pipeline: str, statuses: Sequence[JsonObject]) -> None:
-        """Write pipeline statuses, with the fields that the server supports; one invalid status rejects all.
+        """Write pipeline statuses with the fields that the server supports; if one is invalid, all are rejected.
 
-        Servers without bulk requests get one status per request: those before an invalid one are written.
+        Servers without bulk requests get one status per request, so statuses before one that they reject are written.
         """
         for status in statuses:
             if problem := self._validation_error("pipelineStatus", status):
@@ -258,7 +258,7 @@ class OpenMetadataClient:
             )
 
     def post_result(self, case: str, body: JsonObject) -> bool:
-        """Post the result of a test case at a time; False when there is one for that time already, which remains."""
+        """Post the result of a test case; False if there is already one for the same time, which is not replaced."""
         if problem := self._validation_error("testCaseResult", body):
             raise TargetRejected(problem, 0)
         try:
@@ -270,11 +270,11 @@ class OpenMetadataClient:
         return True
 
     def delete_result(self, case: str, timestamp: int) -> bool:
-        """Delete the result of a test case at a time; False when there was none."""
+        """Delete the result of a test case at a time; False if it did not exist."""
         return self._session.delete("delete result", f"{_RESULTS}/{quote(case, safe='')}/{timestamp}") is not None
 
     def results(self, case: str, start: int, end: int) -> list[JsonObject] | None:
-        """Fetch the results of a test case between two times in milliseconds; None when it does not exist."""
+        """Fetch the results of a test case between two times (milliseconds); None if the test case does not exist."""
         return self._read_range("get results", f"{_RESULTS}/{quote(case, safe='')}", start, end)
 
     def check_cases(self, table: str) -> list[JsonObject]:
@@ -283,7 +283,7 @@ class OpenMetadataClient:
         return [case for page in self.pages("dataQuality/testCases", "testDefinition", **filters) for case in page]
 
     def put_profile(self, table_id: str, body: JsonObject) -> None:
-        """Write the profile of a table at a time; an existing one of that time is not replaced."""
+        """Write the profile of a table; an existing profile for the same time is not replaced."""
         if problem := self._validation_error("tableProfile", body):
             raise TargetRejected(problem, 0)
         path = f"/tables/{table_id}/tableProfile"
@@ -298,7 +298,7 @@ class OpenMetadataClient:
         return self._read_range("get statuses", f"/pipelines/{quote(pipeline, safe='')}/status", start, end)
 
     def delete_status(self, pipeline: str, timestamp: int) -> bool:
-        """Delete the status of a pipeline at a time; False when there was none."""
+        """Delete the status of a pipeline at a time; False if it did not exist."""
         path = f"/pipelines/{quote(pipeline, safe='')}/status/{timestamp}"
         return self._session.delete("delete status", path) is not None
 
@@ -308,5 +308,5 @@ class OpenMetadataClient:
         return None if response is None else list(response.get("data") or ())
 
 
-def _reference(kind: str, entity_id: str) -> JsonObject:
-    return {"id": entity_id, "type": kind}
+def _reference(entity_type: str, entity_id: str) -> JsonObject:
+    return {"id": entity_id, "type": entity_type}

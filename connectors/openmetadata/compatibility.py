@@ -10,26 +10,26 @@ _VERIFIED = (2, 0)
 class ServerFeatures(NamedTuple):
     """Features that only some server versions have."""
 
-    #: Many entities in one request.
+    #: A request can contain many entities.
     bulk: bool
-    #: Many statuses of a pipeline in one request.
+    #: A request can contain many statuses of a pipeline.
     status_bulk: bool
-    #: Statuses with times, inputs, outputs, metrics and errors.
+    #: Statuses can have times, inputs, outputs, metrics and errors.
     rich_statuses: bool
-    #: Edges are written and read by names instead of ids.
+    #: Edges are written and read by name instead of id.
     edges_by_name: bool
-    #: This client was verified against this version.
+    #: This client has been verified against this version.
     verified: bool
 
 
 def version_numbers(version: str) -> tuple[int, int]:
-    """Major and minor version; (0, 0) if unknown."""
+    """Parse major and minor version; (0, 0) if the version is unknown."""
     match = _VERSION.match(version.strip())
     return (int(match[1]), int(match[2])) if match else (0, 0)
 
 
 def server_features(version: str) -> ServerFeatures:
-    """Features of a server version; an unknown version gets the fewest."""
+    """Return the features of a server version; an unknown version has none of them."""
     numbers = version_numbers(version)
     return ServerFeatures(
         bulk=numbers >= (1, 11),
@@ -45,12 +45,12 @@ _BASIC_TASK_FIELDS = ("name", "executionStatus", "startTime", "endTime", "logLin
 
 
 def with_task_list(status: dict[str, Any]) -> dict[str, Any]:
-    """Add an empty task list if missing: the server fails without one."""
+    """Add an empty task list if there is none, because the server fails without one."""
     return {**status, "taskStatus": status.get("taskStatus") or []}
 
 
 def basic_status(status: dict[str, Any]) -> dict[str, Any]:
-    """Keep the fields that every server accepts: older servers reject newer fields."""
+    """Keep only the fields that every server accepts, because older servers reject newer fields."""
     basic = _select(status, _BASIC_FIELDS)
     return basic | {"taskStatus": [_select(task, _BASIC_TASK_FIELDS) for task in basic.get("taskStatus") or []]}
 

@@ -9,7 +9,7 @@ from connectors.errors import TargetMisconfigured, TargetRejected, TargetUnavail
 from connectors.http import HttpResponse, retry_after_seconds
 from mappers.errors import LineageBridgeError
 
-#: Errors worth a retry. A 500 often means an invalid request, which never succeeds: callers must count attempts.
+#: Statuses worth a retry. Callers must limit the attempts, because a 500 often means an invalid request.
 _TRANSIENT_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
 _UNAUTHORIZED_STATUSES = frozenset({401})
 _MAX_CHARACTERS = 1_000
@@ -20,7 +20,7 @@ class _Body(msgspec.Struct):
 
 
 def response_error(response: HttpResponse, request: str, now: datetime | None = None) -> LineageBridgeError:
-    """Translate an error response: transient, a rejected token, or permanent."""
+    """Translate an error response to a transient error, a rejected token, or a permanent error."""
     message = f"{request}: {response.status} {_error_text(response)}".rstrip()
     if response.status in _UNAUTHORIZED_STATUSES:
         return TargetMisconfigured(message)
@@ -30,7 +30,7 @@ def response_error(response: HttpResponse, request: str, now: datetime | None = 
 
 
 def _error_text(response: HttpResponse) -> str:
-    """The server's message, or the body where it is not JSON."""
+    """Return the server's message, or the body if it contains none."""
     with suppress(msgspec.DecodeError):
         message = msgspec.json.decode(response.body, type=_Body).message
         if message:

@@ -22,7 +22,7 @@ _UNAUTHORIZED, _NOT_FOUND = 401, 404
 
 
 class OpenMetadataSession:
-    """Session with one server: limits rate and concurrency, and retries. Several threads may share it."""
+    """Session with one server, with retries and limits on rate and concurrency. Several threads may share it."""
 
     def __init__(
         self,
@@ -53,19 +53,19 @@ class OpenMetadataSession:
         self._token.close()
 
     def server_version(self, *, retry: bool = True) -> HttpResponse:
-        """Fetch the version, which needs no token."""
+        """Fetch the version; this needs no token."""
         return self.request("version", "GET", "/system/version", with_token=False, retry=retry)
 
     def features(self) -> ServerFeatures:
         """Return the features of the server.
 
-        They are fetched once, and again after the server was unreachable, because it may have been upgraded.
+        They are cached until the server becomes unreachable, because it may then be upgraded.
         """
         with self._features_lock:
             return self._features or self.fetch_features(retry=True)
 
     def fetch_features(self, *, retry: bool = False) -> ServerFeatures:
-        """Fetch the features of the server; raises TargetMisconfigured when it is not OpenMetadata."""
+        """Fetch the features of the server; raises TargetMisconfigured if it is not OpenMetadata."""
         try:
             response = self.server_version(retry=retry)
         except TargetRejected as error:
@@ -74,17 +74,20 @@ class OpenMetadataSession:
         return features
 
     def read(self, operation: str, path: str, params: Mapping[str, str] | None = None) -> JsonObject:
-        """Fetch what must exist."""
+        """Fetch an object that must exist."""
         return decode_body(self.request(operation, "GET", path, params=params), self.url)
 
     def get_or_none(self, operation: str, path: str, params: Mapping[str, str]) -> JsonObject | None:
-        """Fetch what may exist. A 404 counts only from OpenMetadata, so its version is checked first."""
+        """Fetch an object; None if it does not exist.
+
+        A 404 is only trusted from an OpenMetadata server, so the version of the server is checked first.
+        """
         self.features()
         response = self.request(operation, "GET", path, params=params, allow_missing=True)
         return None if response.status == _NOT_FOUND else decode_body(response, self.url)
 
     def delete(self, operation: str, path: str, params: Mapping[str, str] | None = None) -> JsonObject | None:
-        """Delete what may exist; returns the server's response, None when it did not exist."""
+        """Delete an object; returns the server's response, None if the object did not exist."""
         response = self.request(operation, "DELETE", path, params=params, allow_missing=True)
         return None if response.status == _NOT_FOUND else decode_body(response, self.url)
 
@@ -138,8 +141,8 @@ class OpenMetadataSession:
         seconds: float,
         with_token: bool,
     ) -> HttpResponse:
-        """Send a request once, and once more if the token is rejected and there is another."""
-        for token in self._tokens() if with_token else [""]:
+        """Send a request, and send it once more if its token is rejected and there is a new one."""
+        for token in self._tokens_to_try() if with_token else [""]:
             auth_header = {"Authorization": f"Bearer {_check_token(token)}"} if with_token else {}
             self._rate_limiter.acquire()
             with self._slots:
@@ -156,8 +159,8 @@ class OpenMetadataSession:
                 break
         return response
 
-    def _tokens(self) -> Iterator[str]:
-        """Yield the token, then, if it was rejected, another one."""
+    def _tokens_to_try(self) -> Iterator[str]:
+        """Yield the token and then, if the caller continues because it was rejected, a new one."""
         token = self._token.get()
         yield token
         if self._token.refresh(token):
@@ -165,7 +168,7 @@ class OpenMetadataSession:
 
 
 def decode_body(response: HttpResponse, url: str) -> JsonObject:
-    """Decode a response, of which an empty body stands for an empty object."""
+    """Decode a response; an empty body counts as an empty object."""
     try:
         return msgspec.json.decode(response.body, type=JsonObject) if response.body else {}
     except msgspec.DecodeError as error:
@@ -173,7 +176,7 @@ def decode_body(response: HttpResponse, url: str) -> JsonObject:
 
 
 def _reject_html(response: HttpResponse, url: str) -> HttpResponse:
-    """Reject HTML, which comes from a proxy or login page, whatever its status."""
+    """Reject HTML with any status, because it comes from a proxy or a login page."""
     if response.body.lstrip()[:1] == b"<":
         raise _unexpected_response(response, url)
     return response
@@ -185,12 +188,12 @@ def _unexpected_response(response: HttpResponse, url: str) -> TargetMisconfigure
 
 
 def _collection_path(path: str) -> str:
-    """Cut a path after the collection: names are not for logs."""
+    """Cut a path after the collection, because names must not appear in logs."""
     return "/".join(path.split("/")[: 3 if path.startswith("/services/") else 2])
 
 
 def _check_token(token: str) -> str:
-    """Reject a token that a header cannot carry, before an error message repeats it."""
+    """Reject a token that is not valid in a header; the error of the HTTP library would contain the token."""
     if not (token.isascii() and token.isprintable() and " " not in token):
         raise TargetMisconfigured("the token contains spaces, line breaks or invalid characters: copy it again")
     return token

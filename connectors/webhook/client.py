@@ -24,7 +24,7 @@ class WebhookClient:
         self._session.close()
 
     def probe(self) -> None:
-        """Check that a server responds; any response but 502, 503 and 504 counts."""
+        """Check that a server responds with any status except 502, 503 and 504."""
         self._session.request(
             "probe",
             "HEAD",
@@ -33,7 +33,7 @@ class WebhookClient:
         )
 
     def send(self, body: Any, key: str) -> None:
-        """Post a message; the idempotency key lets the receiver recognize a repetition."""
+        """Post a message; the receiver can recognize duplicates by the idempotency key."""
         self._session.request("send", "POST", "", self._response_error, body=body, headers={"Idempotency-Key": key})
 
     def _response_error(self, response: HttpResponse) -> LineageBridgeError | None:

@@ -98,7 +98,7 @@ class _AttributeScanner:
         )
 
     def transfers(self, job: JobDefinition) -> Iterator[DataFlow]:
-        """Yield the datasets of file transfers; their direction determines which file is read and which is written."""
+        """Yield the datasets of file transfers; the direction determines which file is the input."""
         for prefix in ("ftp", "scp"):
             remote, server = job.get(f"{prefix}_remote_name"), job.get(f"{prefix}_server_name")
             direction = (job.get(f"{prefix}_transfer_direction") or "").upper()
