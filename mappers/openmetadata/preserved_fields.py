@@ -54,6 +54,15 @@ _COLUMN_CONTAINERS = {
     "responseSchema": "schemaFields",
 }
 _REFERENCE = ("id", "type")
+#: Member that names the parent of an entity.
+_PARENT_MEMBERS = {
+    "tables": "databaseSchema",
+    "containers": "service",
+    "topics": "service",
+    "pipelines": "service",
+    "mlmodels": "service",
+    "apiEndpoints": "apiCollection",
+}
 #: Members whose parts (columns, fields, tasks) get additional members from the server.
 _NESTED_MEMBERS = frozenset(
     {*_COLUMN_CONTAINERS, *_COLUMN_CONTAINERS.values(), "children", "tasks", "mlFeatures", "featureSources"}
@@ -77,6 +86,13 @@ def preserve_fields(collection: str, desired: JsonObject, existing: JsonObject) 
         if existing_value not in (None, "", [], {}):
             body[key] = _choose_value(key, body.get(key), existing_value)
     return _without_removed_columns(body, existing) if collection == "tables" else body
+
+
+def full_body(collection: str, entity: JsonObject) -> JsonObject:
+    """Request that replaces an entity by itself."""
+    parent = _PARENT_MEMBERS[collection]
+    body = {"name": entity["name"], parent: entity[parent]["fullyQualifiedName"]}
+    return preserve_fields(collection, body, entity)
 
 
 def _to_request_value(key: str, value: Any) -> Any:

@@ -239,3 +239,46 @@ def test_test_cases_left_by_earlier_versions_are_deleted() -> None:
         person.request("PUT", "dataQuality/testCases", {"name": "theirs", "testDefinition": "foreign"} | link)
         synced.compare()
         assert live_cases(synced) == {ROWS, f"{T}.theirs"}
+
+
+def governed(second: float, **fields: Any) -> dict[str, Any]:
+    return dataset_event(second, dataset("t", lineageBridge_governance=facet(**fields)))
+
+
+def test_display_name_is_set_where_there_is_none() -> None:
+    with OpenMetadataHarness() as synced:
+        person = Person(synced.standin)
+        synced.apply(write_run()).converge()
+        person.patch("table", T, {"/columns/0/description": "the key"})
+        synced.apply(governed(1, displayName="Trades", description="All trades.")).converge()
+        table = synced.entities("table")[T]
+        assert (table["displayName"], table["description"]) == ("Trades", "All trades.")
+        assert table["columns"][0]["description"] == "the key"
+        assert synced.items_by(Outcome.UNRESOLVED) == []
+        synced.apply(governed(2, displayName="All trades", description="All trades.")).converge()
+        assert synced.entities("table")[T]["displayName"] == "Trades"
+        [item] = synced.items_by_kind("governance")
+        assert (item.outcome, item.reason) == (
+            Outcome.PUSHED, "displayName stays as it is in OpenMetadata: a bot may only set a missing one",
+        )  # fmt: skip
+        assert synced.calls_of_next_round() == {}
+
+
+def test_completeness_reaches_100_percent_after_a_drop() -> None:
+    with OpenMetadataHarness() as synced:
+        synced.compare_seconds = 3600
+        synced.connect()
+        statistics = {"output_facets": {"outputStatistics": facet(rowCount=3, size=30)}}
+        checked = facet(assertions=[{"assertion": "rows", "success": True}])
+        written = dataset("t", schema=schema("k"), dataQualityAssertions=checked, **statistics)
+        synced.apply(run_event(outputs=[written])).converge()
+        synced.compare()
+        dropped = dataset("t", lifecycleStateChange=facet(lifecycleStateChange="DROP"))
+        synced.apply(run_event(second=5, run=2, outputs=[dropped])).converge()
+        synced.compare()
+        report = synced.reconciler.last_comparison()
+        assert report is not None
+        assert {kind: (counts.expected, counts.in_sync) for kind, counts in report.kinds.items()} == {
+            "dataset": (0, 0), "job": (1, 1), "lineage": (0, 0), "run": (2, 2), "check": (0, 0), "result": (0, 0),
+            "profile": (0, 0),
+        }  # fmt: skip

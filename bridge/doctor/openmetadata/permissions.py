@@ -58,8 +58,14 @@ def check(client: OpenMetadataClient, settings: OpenMetadataSettings) -> Iterato
         message = f"depends on the entity: {', '.join(conditional)}"
         yield Finding(Level.warning, "rights", message, "check the conditions in the policies of the bot")
     if not (missing or missing_optional or missing_delete or conditional):
-        message = "the server reports all permissions that sync needs (read only, not tested by writing)"
-        yield Finding(Level.ok, "rights", message)
+        yield Finding(Level.ok, "rights", _describe_sufficient(access))
+
+
+def _describe_sufficient(access: PermissionsByEntity) -> str:
+    message = "the server reports all permissions that sync needs (read only, not tested by writing)"
+    if access.get("table", {}).get("EditDisplayName") in {None, _ALLOWED}:
+        return message
+    return f"{message}; display names can be added but not changed (EditDisplayName is denied)"
 
 
 def _required_operations(kind: str, settings: OpenMetadataSettings) -> Iterator[str]:

@@ -36,9 +36,10 @@ from mappers.errors import LineageBridgeError
 from mappers.governance.merge import FieldPath, FieldValue, FieldValues, MergePolicy, as_set, equal_values, merge
 from mappers.governance.merge_base import MergeBase, RemoteChanges, next_base, remote_changes, to_record
 from mappers.openmetadata import governance as mapped
-from mappers.openmetadata.governance_patch import NO_REFERENCES, build_patch
+from mappers.openmetadata.governance_patch import build_patch
+from mappers.openmetadata.preserved_fields import READ_FIELDS, full_body
 
-_PRECONDITION_FAILED, _FORBIDDEN = 412, 403
+_PRECONDITION_FAILED = 412
 _MAX_ATTEMPTS = 3
 _MAX_NOTES = 20
 #: Record key: whether a quality score was pushed.
@@ -62,8 +63,6 @@ class GovernancePusher:
         }
         #: Decisions of an operator for single fields of a dataset.
         self.overrides: dict[tuple[bytes, FieldPath], MergePolicy] = {}
-        #: Whether the bot may set display names, as far as known.
-        self._may_set_display_name = True
 
     def clear_cache(self) -> None:
         """Trust nothing that was read before."""
@@ -153,7 +152,7 @@ class GovernancePusher:
     def _apply(
         self, desired: DesiredGovernance, change: GovernanceChange, entity: JsonObject
     ) -> tuple[GovernanceChange, JsonObject]:
-        """Apply a change; the display name separately, because the server may reject it."""
+        """Apply a change; the display name separately, because it takes another request."""
         display_names = {path: value for path, value in change.changes.items() if path == mapped.DISPLAY_NAME}
         other_changes = {path: value for path, value in change.changes.items() if path not in display_names}
         try:
@@ -249,16 +248,15 @@ class GovernancePusher:
         }
 
     def _set_display_name(self, desired: DesiredGovernance, entity: JsonObject, name: FieldValue) -> JsonObject:
-        """Set the display name, which the default permissions of a server deny to bots."""
-        if self._may_set_display_name:
-            try:
-                patch = build_patch(entity, {mapped.DISPLAY_NAME: name}, NO_REFERENCES)
-                return self._patch(desired, entity, patch) if patch else entity
-            except TargetRejected as error:
-                if error.status != _FORBIDDEN:
-                    raise
-                self._may_set_display_name = False
-        return entity
+        """Set a missing display name with a PUT; a PATCH is denied to bots by default."""
+        if not name or entity.get("displayName"):
+            return entity
+        collection = COLLECTIONS[desired.remote.type]
+        current = self._ctx.client.get(collection, desired.remote.name, *READ_FIELDS[collection])
+        if current is None:
+            raise TargetUnavailable(f"{desired.remote.name} does not exist", NOT_FOUND)
+        self._ctx.client.put(collection, full_body(collection, current) | {"displayName": name})
+        return self._read(desired)
 
     def _completed(self, desired: DesiredGovernance, change: GovernanceChange, entity: JsonObject) -> Completed:
         remote_fields = mapped.entity_fields(entity)

@@ -105,7 +105,7 @@ def rejected_fields(local: FieldValues, remote: RemoteChanges, stored: FieldValu
         is_equal = equal_values(sent, remote_value) or equal_values(value, to_local_value(path, remote_value))
         is_accepted = as_set(sent) <= as_set(remote_value) if is_set else is_equal
         if path == DISPLAY_NAME and not is_accepted:
-            messages.append("displayName is not set: the bot lacks the permission EditDisplayName")
+            messages.append("displayName stays as it is in OpenMetadata: a bot may only set a missing one")
         elif not is_accepted and path not in undecided:
             messages.append(f"{'.'.join(path)} was not stored as sent: {format_value(remote_value)}")
     return messages

@@ -30,6 +30,7 @@ from mappers.openmetadata.quality import (
     case_requests,
 )
 
+_WITHDRAWN = "no asset file requires it any more"
 OFF = "openmetadata.sync.publish_quality_results is off"
 
 
@@ -66,7 +67,8 @@ class QualityCheckPusher:
         ]
         moved_keys = {result.item.key for result in moved}
         results = self._ctx.items.get("result", results_of_checks(self._ctx.db, self._ctx.org, moved_keys))
-        replaced = [result.item for result in moved if result.outcome is not Outcome.WAITING]
+        # the test cases of a deleted table are deleted with it
+        replaced = [result.item for result in moved if result.remote or result.reason == _WITHDRAWN]
         return BatchResult(
             [*unchanged, *pushed],
             affected={("result", key) for key in results},
@@ -91,20 +93,9 @@ class QualityCheckPusher:
         """Desired test case, or the reason for its absence."""
         if check is None or check.dataset is None:
             return item.complete(Outcome.UNWANTED, "a test of a job that does not write exactly one dataset")
-        if check.withdrawn:
-            return item.complete(
-                Outcome.UNWANTED, "no asset file requires it any more", remote=None, fingerprint=None
-            )
         remote = entities.remote(check.dataset)
-        if remote is None:
-            # results need the test case, which is gone with its table
-            return item.complete(
-                Outcome.WAITING, "its dataset is not in OpenMetadata yet", remote=None, fingerprint=None
-            )
-        if remote.type != "table":
-            return item.complete(
-                Outcome.UNWANTED, f"OpenMetadata supports tests of tables only; this is a {remote.type}"
-            )
+        if remote is None or check.withdrawn or remote.type != "table":
+            return _without_case(item, check, remote, is_excluded=entities.is_excluded(check.dataset))
         column = entities.endpoint(check.dataset).columns.get(check.column) if check.column else None
         requests = case_requests(
             CheckDefinition(check.name, check.assertion, check.column, check.expected),
@@ -136,6 +127,22 @@ class QualityCheckPusher:
             if definition["name"] not in self._defined:
                 self._ctx.client.put(DEFINITIONS, definition)
                 self._defined.add(definition["name"])
+
+
+def _without_case(
+    item: SyncItem, check: CanonicalCheck, remote: RemoteReference | None, *, is_excluded: bool
+) -> Completed:
+    """Complete a check that has no test case."""
+    if remote is not None and not check.withdrawn:
+        return item.complete(Outcome.UNWANTED, f"OpenMetadata supports tests of tables only; this is a {remote.type}")
+    # results need the test case, which is gone with its table
+    if check.withdrawn:
+        outcome, reason = Outcome.UNWANTED, _WITHDRAWN
+    elif is_excluded:
+        outcome, reason = Outcome.UNWANTED, "its dataset was dropped or is not synced"
+    else:
+        outcome, reason = Outcome.WAITING, "its dataset is not in OpenMetadata yet"
+    return item.complete(outcome, reason, remote=None, fingerprint=None)
 
 
 def _failed(wanted: _DesiredTestCase, error: LineageBridgeError) -> Completed | Failure:

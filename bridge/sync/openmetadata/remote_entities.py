@@ -6,7 +6,7 @@ from typing import Any
 from bridge.store.database import Database
 from bridge.sync.canonical.datasets import read_datasets
 from bridge.sync.item_store import SyncItemStore
-from bridge.sync.sync_item import Outcome, RemoteReference, SyncItem
+from bridge.sync.sync_item import EXCLUDED, Outcome, RemoteReference, SyncItem
 from mappers.openmetadata.columns import nest_columns
 from mappers.openmetadata.lineage_details import EdgeEndpoint
 
@@ -33,6 +33,11 @@ class RemoteEntities:
         """Entity of a dataset or job, if it is in OpenMetadata."""
         item = self.datasets.get(key) or self.jobs.get(key)
         return item.remote if item else None
+
+    def is_excluded(self, key: bytes) -> bool:
+        """Whether a dataset or job is not expected in OpenMetadata, for example because it was dropped."""
+        item = self.datasets.get(key) or self.jobs.get(key)
+        return item is not None and item.outcome in EXCLUDED
 
     def is_unresolved(self, key: bytes) -> bool:
         """Whether an operator has to act before the entity can be used."""
