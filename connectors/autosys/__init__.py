@@ -1,1 +1,1 @@
-"""Files of Autosys: JIL, reports, logs."""
+"""Finds and reads Autosys files: JIL, reports, logs."""

@@ -1,4 +1,4 @@
-"""Finds JIL files; reads text files in any encoding."""
+"""Finds JIL files, and reads text files in any encoding."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -7,12 +7,12 @@ from typing import NamedTuple
 from connectors.errors import ConfigError
 
 _BYTE_ORDER_MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
-#: Share of zeros among every second byte from which a text is taken for UTF-16.
+#: A text counts as UTF-16 if at least this share of its odd or even bytes is zero.
 _MIN_ZERO_SHARE = 0.3
 
 
 class DecodedText(NamedTuple):
-    """A text and its encoding; `lossy` if some bytes are invalid in it and were replaced."""
+    """A text and its encoding; `lossy` if invalid bytes were replaced."""
 
     text: str
     encoding: str
@@ -20,15 +20,19 @@ class DecodedText(NamedTuple):
 
 
 def decode_text(raw: bytes) -> DecodedText:
-    """Decode any bytes: by byte order mark, as UTF-8, as UTF-16 by its zeros, else as cp1252."""
+    """Decode any bytes.
+
+    The byte order mark determines the encoding. Without one, the text is decoded as UTF-16 if it contains many zero
+    bytes, otherwise as UTF-8 if it is valid, otherwise as cp1252.
+    """
     for bom, encoding in _BYTE_ORDER_MARKS:
         if raw.startswith(bom):
             return _decode(raw, encoding)
     sample = raw[:4096]
     if sample.count(0):
-        odd, even = sample[1::2].count(0), sample[::2].count(0)
-        if max(odd, even) >= _MIN_ZERO_SHARE * len(sample) / 2:
-            return _decode(raw, "utf-16-le" if odd >= even else "utf-16-be")
+        odd_zeros, even_zeros = sample[1::2].count(0), sample[::2].count(0)
+        if max(odd_zeros, even_zeros) >= _MIN_ZERO_SHARE * len(sample) / 2:
+            return _decode(raw, "utf-16-le" if odd_zeros >= even_zeros else "utf-16-be")
     try:
         return DecodedText(raw.decode("utf-8"), "utf-8")
     except UnicodeDecodeError:
@@ -43,14 +47,14 @@ def _decode(raw: bytes, encoding: str) -> DecodedText:
 
 
 class JilFileList(NamedTuple):
-    """The files to read, and those of each folder that are skipped."""
+    """The files to read, and the skipped files of each folder."""
 
     files: list[Path]
     skipped: dict[Path, list[Path]]
 
 
 def find_jil_files(paths: Iterable[Path]) -> JilFileList:
-    """List files, and of each folder those that end with `.jil`, sorted, without hidden ones."""
+    """List the given files, and the files ending with `.jil` in the given folders, sorted and without hidden ones."""
     listing = JilFileList([], {})
     for path in paths:
         if not path.is_dir():
@@ -67,7 +71,7 @@ def find_jil_files(paths: Iterable[Path]) -> JilFileList:
 
 
 def read_text(file: Path) -> DecodedText:
-    """Read and decode a file; raises ConfigError that names it."""
+    """Read and decode a file; raises ConfigError with its name."""
     try:
         return decode_text(file.read_bytes())
     except OSError as error:

@@ -26,16 +26,16 @@ _TITLE = re.compile(r"<title>(.*?)</title>", re.DOTALL | re.IGNORECASE)
 def response_error(response: HttpResponse, request: str) -> LineageBridgeError:
     """Translate an error response.
 
-    A 500 with code 400 in its body is a permanently invalid request. A 500 with an HTML page or a log id is
-    a write that collided with another one, or one that never succeeds: callers must count attempts.
+    A 500 with code 400 in its body means an invalid request, which is permanent. A 500 with an HTML page or a log id
+    means that a write collided with another one or will never succeed, so callers must limit the attempts.
     """
     body = _decode_error_body(response)
     message = f"{request}: {response.status} {_error_text(body, response)}".rstrip()
     if response.status in _UNAUTHORIZED_STATUSES:
         return TargetMisconfigured(message)
-    inner = body.get("code")
+    body_code = body.get("code")
     if response.status in _TRANSIENT_STATUSES or (
-        response.status == _SERVER_ERROR and (inner is None or inner == _SERVER_ERROR)
+        response.status == _SERVER_ERROR and (body_code is None or body_code == _SERVER_ERROR)
     ):
         return TargetUnavailable(message, response.status, retry_after_seconds(response))
     return TargetRejected(message, response.status)
@@ -50,13 +50,13 @@ def _decode_error_body(response: HttpResponse) -> dict[str, Any]:
 
 def _error_text(body: dict[str, Any], response: HttpResponse) -> str:
     errors = body.get("errors")
-    if isinstance(errors, list):  # their order varies
+    if isinstance(errors, list):  # sorted, because their order varies
         return "; ".join(sorted(map(str, errors)))[:_MAX_CHARACTERS]
     title = _TITLE.search(response.text)
     return str(body.get("message") or (title[1] if title else " ".join(response.text.split())))[:_MAX_CHARACTERS]
 
 
-#: Writing an event with thousands of columns takes seconds, a graph of a large server longer.
+#: Writing an event with thousands of columns takes seconds; reading the graph of a large server takes longer.
 _READ_SECONDS = 60.0
 _NOT_FOUND, _SERVER_ERROR = 404, 500
 #: Entries per page.
@@ -75,23 +75,22 @@ class MarquezClient:
 
     @property
     def source_name(self) -> str:
-        """Source name of events that are imported from the log of this server."""
+        """Source name of events imported from the log of this server."""
         return f"marquez:{self.url}"
 
     def close(self) -> None:
         self._session.close()
 
     def probe(self) -> None:
-        """Check once that the server responds and is Marquez; raises the error."""
+        """Check without retries that the server responds and is Marquez; raises the error."""
         namespace = self._decode(self._request_once("probe", "GET", "/namespaces/default"))
         if namespace.get("name") != "default":
             raise TargetMisconfigured(f"{self.url} has no namespace `default`: is it Marquez?")
 
     def send(self, event: JsonObject) -> None:
-        """Send an event. The server stores every copy, so a failed event is sent again at most once.
+        """Send an event, and retry once after a 500, because writers of the same object may have collided.
 
-        It is sent again only after a 500, which may be a collision: of several concurrent writers, the first creates
-        what they share.
+        There are no further retries, because the server stores every copy of an event.
         """
         try:
             self._request_once("send", "POST", "/lineage", body=event)
@@ -101,7 +100,7 @@ class MarquezClient:
             self._request_once("send", "POST", "/lineage", body=event)
 
     def list_events(self, after: str, before: str, limit: int) -> list[JsonObject]:
-        """List run events from `after` to `before` (exclusive); events of equal time are in no particular order."""
+        """List run events from `after` to `before` (exclusive) by time; events of the same time are unordered."""
         params = {"after": after, "before": before, "sortDirection": "asc", "limit": str(limit)}
         events = self._decode(self._request("log", "GET", "/events/lineage", params=params)).get("events")
         return list(events or ())
@@ -110,11 +109,11 @@ class MarquezClient:
         return self._get_or_none("run", f"/jobs/runs/{_quote(run_id)}")
 
     def get_job(self, namespace: str, name: str) -> JsonObject | None:
-        """Fetch a job by its name in Marquez; None when it does not exist."""
+        """Fetch a job by its name in Marquez; None if it does not exist."""
         return self._get_or_none("job", f"/namespaces/{_quote(namespace)}/jobs/{_quote(name)}")
 
     def get_dataset(self, namespace: str, name: str) -> JsonObject | None:
-        """Fetch a dataset with its facets and tags; None when it does not exist."""
+        """Fetch a dataset with its facets and tags; None if it does not exist."""
         return self._get_or_none("dataset", _dataset_path(namespace, name))
 
     def is_written_by_run(self, namespace: str, name: str) -> bool:
@@ -126,7 +125,7 @@ class MarquezClient:
         return any(version.get("createdByRun") for version in versions)
 
     def add_tag(self, namespace: str, name: str, tag: str) -> None:
-        """Tag a dataset; an unknown tag is created."""
+        """Tag a dataset; the server creates an unknown tag."""
         self._request("tag", "POST", f"{_dataset_path(namespace, name)}/tags/{_quote(tag)}")
 
     def remove_tag(self, namespace: str, name: str, tag: str) -> None:
@@ -151,7 +150,7 @@ class MarquezClient:
         return self._pages("jobs", f"/namespaces/{_quote(namespace)}/jobs", "jobs")
 
     def _pages(self, operation: str, path: str, key: str) -> Iterator[JsonObject]:
-        """Read pages until a short one; the reported total differs from the number of listed items."""
+        """Read pages until one is not full, because the reported total differs from the number of listed items."""
         offset = 0
         while True:
             params = {"limit": str(_PAGE_SIZE), "offset": str(offset)}
@@ -193,7 +192,7 @@ class MarquezClient:
     ) -> HttpResponse:
         def check_response(response: HttpResponse) -> LineageBridgeError | None:
             if response.success and response.body.lstrip()[:1] == b"<":
-                return self._unexpected_response(response)  # from a proxy or login page, whatever its status
+                return self._unexpected_response(response)  # HTML comes from a proxy or a login page
             if response.success or (allow_missing and response.status == _NOT_FOUND and response.body[:1] == b"{"):
                 return None
             return response_error(response, f"{self.url}: {method} /{path.split('/')[3]}")

@@ -14,7 +14,7 @@ from mappers.timestamps import format_timestamp
 
 
 def find_logged_events(client: MarquezClient, events: Mapping[str, JsonObject]) -> set[str]:
-    """Return the names of those events that the log holds."""
+    """Return the names of the events that the log contains."""
     logged_hashes: dict[int, set[bytes]] = {}
     logged = set()
     for name, event in events.items():
@@ -40,7 +40,7 @@ _HOUR_MICROS = 3_600 * 1_000_000
 
 
 class LogWindow(NamedTuple):
-    """All events from `begin` to `end` (exclusive)."""
+    """All logged events from `begin` to `end` (exclusive)."""
 
     begin: int
     end: int
@@ -48,7 +48,7 @@ class LogWindow(NamedTuple):
 
 
 def events_at(client: MarquezClient, micros: int) -> list[JsonObject]:
-    """List all events of one time."""
+    """List all logged events with a time."""
     limit = _PAGE_SIZE
     while True:
         events = client.list_events(format_timestamp(micros), format_timestamp(micros + 1), limit)
@@ -60,7 +60,10 @@ def events_at(client: MarquezClient, micros: int) -> list[JsonObject]:
 def read_windows(
     client: MarquezClient, begin: int, end: int, span: int = _HOUR_MICROS, page: int = _PAGE_SIZE
 ) -> Iterator[LogWindow]:
-    """Read the log from one time to another in windows, which grow where there are few events."""
+    """Read the log between two times in windows, which grow where there are few events.
+
+    Windows are small enough to fit into one page, so each is read completely.
+    """
     start = begin
     while start < end:
         window_end = min(start + span, end)

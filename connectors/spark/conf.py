@@ -1,4 +1,4 @@
-"""Builds the Spark conf with which the listener reports, from a few options."""
+"""Builds the Spark conf of the listener from a few options."""
 
 from enum import StrEnum
 from typing import NamedTuple
@@ -27,7 +27,7 @@ _CATALOGS = {
 
 
 class ListenerTransport(StrEnum):
-    """Transport by which events leave the driver."""
+    """Transport with which the driver sends events."""
 
     http = "http"
     file = "file"
@@ -35,7 +35,7 @@ class ListenerTransport(StrEnum):
 
 
 class ParentRun(NamedTuple):
-    """The run that starts the application, such as one of a scheduler."""
+    """The run that starts the application, for example in a scheduler."""
 
     namespace: str
     name: str
@@ -57,7 +57,7 @@ class ConfOptions(NamedTuple):
 
 
 def build_conf(options: ConfOptions) -> dict[str, str]:
-    """Build the conf, in the order in which people read it."""
+    """Build the conf, with its keys in the order in which people read them."""
     packages = [options.release.listener]
     if options.catalog:
         packages.append(options.release.required_package(options.catalog))
@@ -65,7 +65,7 @@ def build_conf(options: ConfOptions) -> dict[str, str]:
         "spark.jars.packages": ",".join(packages),
         "spark.extraListeners": LISTENER_CLASS,
         f"{PREFIX}namespace": options.namespace,
-        **_transport(options),
+        **_transport_conf(options),
         f"{PREFIX}filter.rddEventsDisabled": "true",
         f"{PREFIX}columnLineage.datasetLineageEnabled": "true",
     }
@@ -80,25 +80,25 @@ def build_conf(options: ConfOptions) -> dict[str, str]:
     return conf
 
 
-def _transport(options: ConfOptions) -> dict[str, str]:
+def _transport_conf(options: ConfOptions) -> dict[str, str]:
     prefix = f"{PREFIX}transport."
     if options.transport is ListenerTransport.http:
-        return {f"{prefix}type": "http", **_http(prefix, options)}
+        return {f"{prefix}type": "http", **_http_conf(prefix, options)}
     if options.transport is ListenerTransport.file:
         return {f"{prefix}type": "file", f"{prefix}location": options.location}
-    # Transports are called in order of their names: the file has every event before HTTP is tried.
+    # Transports are called in the order of their names, so each event is in the file before HTTP is tried.
     return {
         f"{prefix}type": "composite",
         f"{prefix}withThreadPool": "false",
         f"{prefix}transports.a_file.type": "file",
         f"{prefix}transports.a_file.location": options.location,
         f"{prefix}transports.b_http.type": "http",
-        **_http(f"{prefix}transports.b_http.", options),
+        **_http_conf(f"{prefix}transports.b_http.", options),
     }
 
 
-def _http(prefix: str, options: ConfOptions) -> dict[str, str]:
-    # The listener drops a path in the URL, or uses it as the complete one: put it into the endpoint.
+def _http_conf(prefix: str, options: ConfOptions) -> dict[str, str]:
+    # The listener either ignores a path in the URL or uses it as the complete path, so it belongs in the endpoint.
     url = urlsplit(options.url)
     path = url.path.rstrip("/")
     conf = {f"{prefix}url": f"{url.scheme}://{url.netloc}" if url.netloc else options.url}

@@ -27,7 +27,7 @@ _FORMAT_PACKAGES = {
 
 
 def check_packages(conf: Mapping[str, str], release: SparkRelease | None) -> Iterator[ConfProblem]:
-    """Find packages that are missing, or built for another release of Spark or Scala."""
+    """Find packages that are missing, or that were built for another Spark or Scala version."""
     packages = [(key, name.strip()) for key in _JARS for name in conf.get(key, "").split(",") if name.strip()]
     listeners = [(key, match) for key, name in packages if (match := _LISTENER_PACKAGE.search(name))]
     if not listeners:
@@ -72,12 +72,12 @@ def _check_table_format(
         )
 
 
-#: Similarity from which a word counts as a typo of another.
+#: A word with at least this similarity to another counts as a typo.
 _MIN_SIMILARITY = 0.8
 
 
 def check_conf(conf: Mapping[str, str], release: SparkRelease | None = None) -> list[ConfProblem]:
-    """Find the problems of a conf, also for a Spark release if one is given; the worst come first."""
+    """Find the problems of a conf, worst first; packages are checked against the Spark release if it is given."""
     listener_conf = {key.removeprefix(PREFIX): value for key, value in conf.items() if key.startswith(PREFIX)}
     accepted = accepted_keys(listener_conf)
     problems = [
@@ -97,7 +97,7 @@ def check_conf(conf: Mapping[str, str], release: SparkRelease | None = None) -> 
 
 
 def _check_foreign_keys(conf: Mapping[str, str], accepted: AcceptedKeys) -> Iterator[ConfProblem]:
-    """Find keys that are meant for the listener but lack its prefix."""
+    """Find keys that seem to be meant for the listener, but lack its prefix."""
     for key in conf:
         first, _, rest = key.removeprefix("spark.").partition(".")
         is_listener_section = difflib.SequenceMatcher(None, first.lower(), "openlineage").ratio() >= _MIN_SIMILARITY
@@ -123,7 +123,7 @@ def _check_key(
         if problem := value_problem(spec, value):
             yield ConfProblem(name, *problem, value_hint(spec))
         return
-    # Keys of a transport inside another one are parsed strictly; elsewhere unknown keys are ignored.
+    # The listener rejects unknown keys of a transport inside another one, and ignores all other unknown keys.
     is_inner = key.startswith(("transport.transports.", "transport.transport."))
     effect = ProblemEffect.silent if is_inner else ProblemEffect.ignored
     parent_key = next((section for section in parent_sections(key) if find_key(section, accepted.keys)), None)
@@ -161,7 +161,7 @@ def _check_untyped_sections(accepted: AcceptedKeys) -> Iterator[ConfProblem]:
 
 
 def _check_transport(prefix: str, listener_conf: Mapping[str, str]) -> Iterator[ConfProblem]:
-    """Find what a transport lacks to deliver events."""
+    """Find out why a transport could not deliver events."""
     kind, name = listener_conf.get(f"{prefix}type", "").lower(), f"{PREFIX}{prefix}"
     if not any(key.startswith(prefix) for key in listener_conf):
         yield ConfProblem(
@@ -198,7 +198,7 @@ def _check_transport(prefix: str, listener_conf: Mapping[str, str]) -> Iterator[
 
 
 def _check_transport_order(prefix: str, kinds: list[str], listener_conf: Mapping[str, str]) -> Iterator[ConfProblem]:
-    """Warn of a file after HTTP: transports run in order of their names, and the first failure skips the rest."""
+    """Warn about a file transport whose name puts it after HTTP, because a failure of HTTP skips it."""
     switches = (
         listener_conf.get(f"{prefix}{key}", "true").strip().lower() for key in ("withThreadPool", "continueOnFailure")
     )

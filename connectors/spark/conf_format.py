@@ -13,27 +13,27 @@ _ENTRY = re.compile(r"((?:\\.|[^\\=:\s])*)[ \t\f]*(?:[=:][ \t\f]*)?(.*)", re.DOT
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "f": "\f"}
 _ESCAPED = {char: f"\\{name}" for name, char in _ESCAPES.items()} | {"\\": "\\\\"}
-#: Characters that Spark strips from both ends of a value: all up to the space, except line ends.
+#: Characters that Spark strips from both ends of a value: the space and all control characters except line ends.
 _TRIMMED = "".join(chr(code) for code in range(33) if chr(code) not in "\r\n")
 
 
 def write_defaults(conf: Mapping[str, str]) -> str:
-    """Write a conf as spark-defaults.conf; raises ConfigError for values that Spark could not read back."""
+    """Format a conf as spark-defaults.conf; raises ConfigError for a value that Spark could not read back."""
     return "".join(f"{_escape_key(key)} {_escape_value(key, value)}\n" for key, value in conf.items())
 
 
 def format_flags(conf: Mapping[str, str]) -> str:
-    """Write a conf as shell arguments, one flag per line."""
+    """Format a conf as shell arguments, one flag per line."""
     return " \\\n".join(f"--conf {shlex.quote(f'{key}={value}')}" for key, value in conf.items()) + "\n"
 
 
 def format_python(conf: Mapping[str, str]) -> str:
-    """Write a conf as a dict for `SparkSession.builder.config(map=...)`."""
+    """Format a conf as a dict for `SparkSession.builder.config(map=...)`."""
     return json.dumps(conf, indent=4, ensure_ascii=False) + "\n"
 
 
 def read_defaults(path: Path) -> dict[str, str]:
-    """Read a conf file as Spark does; raises ConfigError that names the file."""
+    """Read a conf file like Spark does; raises ConfigError with the name of the file."""
     try:
         return parse_defaults(path.read_bytes().decode("utf-8"))
     except OSError as error:
@@ -45,7 +45,7 @@ def read_defaults(path: Path) -> dict[str, str]:
 
 
 def parse_defaults(text: str) -> dict[str, str]:
-    """Parse a conf as Spark does; the last of several entries of a key counts."""
+    """Parse a conf like Spark does; of several entries with the same key, the last one is used."""
     conf = {}
     for line in _logical_lines(text):
         entry = _ENTRY.fullmatch(line)
@@ -55,7 +55,7 @@ def parse_defaults(text: str) -> dict[str, str]:
 
 
 def _logical_lines(text: str) -> Iterator[str]:
-    """Yield entries without comments; a backslash at the end of a line continues it."""
+    """Yield the entries without comments; a line that ends with a backslash continues on the next line."""
     pending: str | None = None
     for raw_line in re.split(r"\r\n|\r|\n", text):
         line = raw_line.lstrip(_BLANK)

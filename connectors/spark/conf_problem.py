@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import NamedTuple
 
-#: Shared by the check before the job and the one after it, so that the problem is reported once.
+#: Shared by the checks before and after the job, so that the problem is reported only once.
 SERVICE_NOT_RUNNING = (
     "points to a service that is not running",
     "start `lineage-bridge serve`, or correct host and port",
@@ -28,7 +28,7 @@ class ConfProblem(NamedTuple):
 
     @property
     def is_error(self) -> bool:
-        """True if lineage is lost or wrong because of it."""
+        """True if the problem makes lineage incomplete or wrong."""
         return self.effect is not ProblemEffect.doubtful
 
     def __str__(self) -> str:

@@ -16,7 +16,7 @@ _CHUNK_BYTES = 1 << 20
 
 
 class DataFile(NamedTuple):
-    """A data file: path, size, and time of the last change in milliseconds."""
+    """A data file: its path, its size, and the time of its last change in milliseconds."""
 
     path: str
     size: int
@@ -27,26 +27,26 @@ class FileSystem(Protocol):
     """File operations that processes need."""
 
     def read(self, path: str) -> bytes | None:
-        """Read a file; None when it does not exist."""
+        """Read a file; None if it does not exist."""
 
     def write(self, path: str, content: bytes) -> None:
         """Write a file atomically."""
 
     def files(self, path: str) -> list[DataFile]:
-        """List the data files in and below a folder, or the file itself, sorted by path."""
+        """List the data files in a folder and its subfolders, or the file itself, sorted by path."""
 
     def folders(self, path: str) -> list[str]:
-        """List the folders in a folder, sorted."""
+        """List the direct subfolders of a folder, sorted."""
 
     def sha256(self, path: str) -> str:
-        """Checksum of a file."""
+        """Compute the checksum of a file."""
 
     def delete(self, path: str) -> None:
-        """Delete a folder with its content; a missing one counts as deleted."""
+        """Delete a folder with its content; does nothing if it does not exist."""
 
 
 class LocalFileSystem:
-    """Files of this machine."""
+    """Accesses the files of this machine."""
 
     def read(self, path: str) -> bytes | None:
         try:
@@ -88,7 +88,7 @@ class LocalFileSystem:
 
 
 class HadoopFileSystem:
-    """Files that Spark accesses through Hadoop, such as HDFS and S3."""
+    """Accesses files through Hadoop, for example in HDFS and S3."""
 
     def __init__(self, session: Callable[[], "SparkSession"]) -> None:
         self._session = session
@@ -104,7 +104,7 @@ class HadoopFileSystem:
             stream.close()
 
     def write(self, path: str, content: bytes) -> None:
-        """Write a file; readers see it once it is closed."""
+        """Write a file; readers see it once it has been closed."""
         _, system, hadoop_path = self._resolve(path)
         stream = system.create(hadoop_path, True)
         try:
@@ -147,6 +147,7 @@ class HadoopFileSystem:
         system.delete(hadoop_path, True)
 
     def _resolve(self, path: str) -> tuple[Any, Any, Any]:
+        """Return the JVM, the Hadoop file system of a path, and the Hadoop path."""
         context: Any = self._session().sparkContext
         jvm = context._jvm  # noqa: SLF001 - PySpark offers no other way to Hadoop's file systems
         hadoop_path = jvm.org.apache.hadoop.fs.Path(path)
@@ -154,7 +155,7 @@ class HadoopFileSystem:
 
 
 class FileSystems:
-    """Files anywhere; Spark starts at the first path that is not on this machine."""
+    """Selects the file system of a path; Spark starts at the first path that is not on this machine."""
 
     def __init__(self, session: Callable[[], "SparkSession"]) -> None:
         self._local: FileSystem = LocalFileSystem()
@@ -176,7 +177,7 @@ def _data_file(file: Path) -> DataFile:
 
 
 def _walk(top: Path) -> Iterator[Path]:
-    """List files as Spark does: without hidden names, but including partitions with a leading `_`."""
+    """List files like Spark does, without hidden names, but including partitions whose names begin with `_`."""
     for folder, folders, names in os.walk(top, followlinks=True):
         folders[:] = sorted(name for name in folders if not _is_hidden(name))
         yield from (Path(folder, name) for name in sorted(names) if not _is_hidden(name))

@@ -8,10 +8,10 @@ from pyspark.sql import functions as F  # noqa: N812 - the customary name
 
 from mappers.naming import quote_spark_identifier
 
-#: Spark takes the folder of a version for a partition; its column does not belong to the data.
+#: Spark treats the folder of a version as a partition; the column that this creates is not part of the data.
 VERSION_COLUMN = "_version"
 _DEFAULTS: dict[str, dict[str, Any]] = {"csv": {"header": True}}
-#: Drivers from `spark.jars.packages` must be named explicitly.
+#: Spark does not find a driver in `spark.jars.packages` by itself.
 _DRIVERS = {
     "postgresql": "org.postgresql.Driver",
     "mysql": "com.mysql.cj.jdbc.Driver",
@@ -28,7 +28,7 @@ class ReadOptions(NamedTuple):
 
     format: str
     location: str
-    #: Folders of the files, perhaps none; None to read the location itself.
+    #: Folders that contain the files (may be empty); None to read the location itself.
     roots: Sequence[str] | None = None
     version: str | None = None
     columns: Mapping[str, str] = {}
@@ -36,7 +36,7 @@ class ReadOptions(NamedTuple):
 
 
 class WriteOptions(NamedTuple):
-    """Where to write a frame, in new files."""
+    """How to write a frame to a new folder."""
 
     format: str
     folder: str
@@ -45,7 +45,7 @@ class WriteOptions(NamedTuple):
 
 
 def read_frame(session: SparkSession, options: ReadOptions) -> DataFrame:
-    """Read a dataset lazily; only unknown columns are inferred at once."""
+    """Read a dataset lazily; unknown columns are inferred immediately."""
     reader = session.read.format(options.format).options(**_DEFAULTS.get(options.format, {}), **options.options)
     if options.format in {"delta", "iceberg"}:
         return (reader.option("versionAsOf", options.version) if options.version else reader).load(options.location)
@@ -56,7 +56,7 @@ def read_frame(session: SparkSession, options: ReadOptions) -> DataFrame:
     if options.roots is None:
         return reader.load(options.location)
     if not options.roots:
-        # Rows from Python, even none, start a Python worker.
+        # Creating the frame from Python rows would start a Python worker, even without any rows.
         return session.range(0).select(
             *(F.lit(None).cast(data_type).alias(name) for name, data_type in options.columns.items())
         )
@@ -76,13 +76,13 @@ def write_frame(frame: DataFrame, options: WriteOptions, measures: Mapping[str, 
 
 
 def jdbc_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of a database, with the driver that matches its URL unless one is set."""
+    """Add the driver that matches the URL of a database to its options, unless a driver is set."""
     system = str(options.get("url", "")).removeprefix("jdbc:").partition(":")[0].lower()
     return ({"driver": _DRIVERS[system]} if system in _DRIVERS else {}) | dict(options)
 
 
 def frame_columns(frame: DataFrame) -> dict[str, str]:
-    """Columns of a frame, with their types."""
+    """Return the columns of a frame with their types."""
     return {field.name: field.dataType.simpleString() for field in frame.schema.fields}
 
 
@@ -97,7 +97,7 @@ def merge_frames(base: DataFrame, new: DataFrame, keys: Sequence[str]) -> DataFr
 
 
 def schema_ddl(columns: Mapping[str, str]) -> str:
-    """Columns as Spark DDL."""
+    """Format columns as Spark DDL."""
     return ", ".join(
         f"{name} {data_type}" for name, data_type in zip(_quoted_columns(columns), columns.values(), strict=True)
     )

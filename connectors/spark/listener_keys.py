@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class ValueType(StrEnum):
-    """Type of a value. An invalid value stops the listener, except for `anything`, `switch` and `uuid`."""
+    """Type of a value; an invalid value stops the listener unless the type is `anything`, `switch` or `uuid`."""
 
     anything = "anything"
     text = "text"
@@ -23,7 +23,7 @@ class ValueType(StrEnum):
 
 
 class KeySpec(NamedTuple):
-    """Type of the value of a key, with its choices."""
+    """The type of a key's value, and its choices, if any."""
 
     kind: ValueType
     choices: tuple[str, ...] = ()
@@ -45,7 +45,7 @@ _INTEGER, _URL, _UUID, _SEVERAL = (
     KeySpec(ValueType.several),
 )
 
-#: Read from the conf by other classes of the listener, not by its parser.
+#: Keys that the listener reads directly from the conf, without its parser.
 UNPARSED: Keys = {
     "disabled": _SWITCH,
     "capturedProperties": _ANYTHING,
@@ -95,7 +95,7 @@ _UNTYPED_KEYS: Keys = {
     "dataset.extraTrimmers": _TEXT,
 }
 
-#: Keys of a section by its `type`; a section without a type stops the listener.
+#: The keys of a section, by its `type`; a section without a type stops the listener.
 TypedSection = Mapping[str, Keys]
 
 _TRANSPORTS: TypedSection = {
@@ -117,7 +117,7 @@ _TRANSPORTS: TypedSection = {
     "composite": {"continueOnFailure": _BOOLEAN, "withThreadPool": _BOOLEAN},
     "transform": {"transformerClass": _TEXT, "transformClass": _TEXT, "transformerProperties.**": _TEXT},
 }
-#: Inside another transport, the listener takes every dot of a key for the start of a section.
+#: Inside another transport, the listener treats every dot in a key as the start of a section.
 _INNER_TRANSPORTS: TypedSection = {
     kind: {key.replace("**", "*"): value for key, value in keys.items()} for kind, keys in _TRANSPORTS.items()
 }
@@ -160,26 +160,26 @@ _RESOLVERS: TypedSection = {
 
 
 class AcceptedKeys(NamedTuple):
-    """Accepted keys, given the types in a conf, and the sections that lack a type."""
+    """The keys that the listener accepts for the types in a conf, and the sections that lack a type."""
 
     keys: dict[str, KeySpec]
     untyped: list[str]
 
 
 def accepted_keys(conf: Mapping[str, str]) -> AcceptedKeys:
-    """Find the keys (without the prefix) that the listener accepts, given the types in a conf."""
+    """Find the keys (without prefix) that the listener accepts for the types in a conf."""
     accepted = AcceptedKeys(dict(_UNTYPED_KEYS), [])
     _add_transport("transport.", conf, accepted)
-    _add("circuitBreaker.", _BREAKERS, conf, accepted)
+    _add_section("circuitBreaker.", _BREAKERS, conf, accepted)
     for name in _child_names("dataset.namespaceResolvers.", conf):
-        _add(f"dataset.namespaceResolvers.{name}.", _RESOLVERS, conf, accepted)
+        _add_section(f"dataset.namespaceResolvers.{name}.", _RESOLVERS, conf, accepted)
     return accepted
 
 
 def _add_transport(prefix: str, conf: Mapping[str, str], accepted: AcceptedKeys) -> None:
-    types = _add(prefix, _TRANSPORTS if prefix == "transport." else _INNER_TRANSPORTS, conf, accepted)
+    types = _add_section(prefix, _TRANSPORTS if prefix == "transport." else _INNER_TRANSPORTS, conf, accepted)
     if "http" in types:
-        _add(f"{prefix}auth.", _AUTH, conf, accepted)
+        _add_section(f"{prefix}auth.", _AUTH, conf, accepted)
     if "composite" in types:
         for name in _child_names(f"{prefix}transports.", conf):
             _add_transport(f"{prefix}transports.{name}.", conf, accepted)
@@ -187,15 +187,17 @@ def _add_transport(prefix: str, conf: Mapping[str, str], accepted: AcceptedKeys)
         _add_transport(f"{prefix}transport.", conf, accepted)
 
 
-def _add(prefix: str, key_types: TypedSection, conf: Mapping[str, str], accepted: AcceptedKeys) -> list[str]:
-    """Add the keys of a section's type, or of all types while it has none; returns those types."""
+def _add_section(
+    prefix: str, keys_by_type: TypedSection, conf: Mapping[str, str], accepted: AcceptedKeys
+) -> list[str]:
+    """Add the keys of a section for its type, or for all types if it has none; returns these types."""
     type_name = conf.get(f"{prefix}type", "")
-    types = [name for name in key_types if name.lower() == type_name.lower()] or list(key_types)
+    types = [name for name in keys_by_type if name.lower() == type_name.lower()] or list(keys_by_type)
     for name in types:
-        accepted.keys.update({f"{prefix}{key}": value for key, value in key_types[name].items()})
-    # The listener is case-sensitive for this type only.
-    kind = ValueType.exact_choice if key_types is _AUTH else ValueType.choice
-    accepted.keys[f"{prefix}type"] = KeySpec(kind, tuple(key_types))
+        accepted.keys.update({f"{prefix}{key}": spec for key, spec in keys_by_type[name].items()})
+    # Only the type of `auth` is case-sensitive.
+    kind = ValueType.exact_choice if keys_by_type is _AUTH else ValueType.choice
+    accepted.keys[f"{prefix}type"] = KeySpec(kind, tuple(keys_by_type))
     if not type_name and any(key.startswith(prefix) for key in conf):
         accepted.untyped.append(prefix)
     return types
@@ -207,7 +209,7 @@ def _child_names(prefix: str, conf: Mapping[str, str]) -> list[str]:
 
 
 def find_key(key: str, keys: Keys) -> KeySpec | None:
-    """Find the spec of a key, also by pattern; None for an unknown key."""
+    """Find the spec of a key by its name or by a pattern; None if the key is unknown."""
     if key in keys:
         return keys[key]
     return next((keys[pattern] for pattern in keys if matches(pattern, key)), None)
@@ -221,19 +223,19 @@ def matches(pattern: str, key: str) -> bool:
 
 
 def parent_sections(key: str) -> list[str]:
-    """Sections that contain a key, outermost first."""
+    """List the sections that contain a key, outermost first."""
     parts = key.split(".")
     return [".".join(parts[:end]) for end in range(1, len(parts))]
 
 
 def is_section(key: str, keys: Iterable[str]) -> bool:
-    """True if a key is a section, and therefore takes no value."""
+    """True if a key is a section, which has no value."""
     sections = {section for candidate in keys for section in parent_sections(candidate) if not section.endswith("**")}
     return any(matches(section, key) for section in sections)
 
 
-def nearest_key(key: str, keys: Iterable[str], similar: float = 0.0) -> str | None:
-    """Find the most similar key, ignoring case; freely named parts of it are shown as `<name>`."""
+def nearest_key(key: str, keys: Iterable[str], min_similarity: float = 0.0) -> str | None:
+    """Find the most similar key, ignoring case; wildcards in it are shown as `<name>`."""
     by_lower_case = {name.lower(): name for name in keys}
-    close_matches = difflib.get_close_matches(key.lower(), list(by_lower_case), n=1, cutoff=similar)
+    close_matches = difflib.get_close_matches(key.lower(), list(by_lower_case), n=1, cutoff=min_similarity)
     return re.sub(r"\*\*?", "<name>", by_lower_case[close_matches[0]]) if close_matches else None

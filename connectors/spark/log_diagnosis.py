@@ -1,4 +1,4 @@
-"""Explains from a driver log why events did not arrive."""
+"""Finds the reasons in a driver log why events did not arrive."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -9,7 +9,7 @@ from connectors.spark.conf_problem import SERVICE_NOT_RUNNING, ConfProblem, Prob
 
 
 class LogSymptom(NamedTuple):
-    """A pattern in the log, the key it concerns, and its meaning; `{0}` stands for the captured text."""
+    """A pattern in the log, the key that it concerns, and its meaning; `{0}` stands for the captured text."""
 
     pattern: str
     key: str
@@ -17,7 +17,7 @@ class LogSymptom(NamedTuple):
     remedy: str
 
 
-#: Why a job or its listener did not start, or failed; the first match is reported.
+#: Reasons why a job or its listener failed or did not start; only the first match is reported.
 _JOB_SYMPTOMS = (
     LogSymptom(
         r"unresolved dependency: (\S+?):? not found|unresolved dependency: ([^\s:]+)", "spark.jars.packages",
@@ -45,7 +45,7 @@ _NEW_KEY = (
     " service, and pass it with `spark conf --api-key-file`"
 )
 
-#: Why the listener could not deliver an event.
+#: Reasons why the listener could not deliver an event.
 _DELIVERY_SYMPTOMS = (
     LogSymptom(
         r"HttpTransportResponseException: code: 401", "auth.apiKey",
@@ -104,7 +104,7 @@ _SECRET_KEY = re.compile(r"(?i)key$|password|secret|token|\.headers\.|\.urlParam
 def diagnose_job(
     conf: Mapping[str, str], log_text: str, exit_code: int | None, event_count: int, seconds: float
 ) -> Iterator[ConfProblem]:
-    """Explain why a job failed, or why its listener created no events."""
+    """Yield the reason why a job failed, or why its listener created no events."""
     problem = next(
         (candidate for symptom in _JOB_SYMPTOMS if (candidate := _match_symptom(symptom, symptom.key, log_text))),
         None,
@@ -128,7 +128,7 @@ def diagnose_job(
 
 
 def diagnose_delivery(conf: Mapping[str, str], log_text: str) -> Iterator[ConfProblem]:
-    """Explain why events were not delivered, each reason once."""
+    """Yield the reasons why events were not delivered, each once."""
     for symptom in _DELIVERY_SYMPTOMS:
         for key in transport_keys(conf, "file" if symptom.key == "location" else "http", symptom.key):
             problem = _match_symptom(symptom, key, log_text)
@@ -145,7 +145,7 @@ def _match_symptom(symptom: LogSymptom, key: str, log_text: str) -> ConfProblem 
 
 
 def transport_keys(conf: Mapping[str, str], transport_type: str, suffix: str) -> list[str]:
-    """Return a key of each transport of a type, including those inside a composite one."""
+    """Return the full key (prefix and `suffix`) for each transport of a type, also inside a composite transport."""
     types = re.compile(re.escape(PREFIX) + r"transport\.(?:transports\.[^.]+\.)?type")
     type_keys = [
         key for key, value in conf.items() if types.fullmatch(key) and value.strip().lower() == transport_type
@@ -155,7 +155,7 @@ def transport_keys(conf: Mapping[str, str], transport_type: str, suffix: str) ->
 
 
 def redact_conf_secrets(conf: Mapping[str, str], text: str) -> str:
-    """Replace the secrets of a conf in a text."""
+    """Replace the secrets of a conf in a text with `***`."""
     for key, value in conf.items():
         if value and _SECRET_KEY.search(key):
             text = text.replace(value, "***")

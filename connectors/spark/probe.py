@@ -18,11 +18,11 @@ from connectors.spark.log_diagnosis import diagnose_delivery, diagnose_job, tran
 from connectors.spark.submit import SparkInstallation, submit_job
 from connectors.spark.value_check import value_problem
 
-_TAKES_EVENTS = "/api/v1/lineage"
+_EVENT_ENDPOINT = "/api/v1/lineage"
 
 
 def check_services(conf: Mapping[str, str]) -> Iterator[ConfProblem]:
-    """Check that every service that a conf names is ready."""
+    """Check that every service in a conf is ready."""
     for key in transport_keys(conf, "http", "url"):
         if value_problem(KeySpec(ValueType.url), url := conf[key]):
             continue
@@ -38,12 +38,12 @@ def check_services(conf: Mapping[str, str]) -> Iterator[ConfProblem]:
 
 def _service_url(url: str, endpoint: str) -> str:
     parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc}{(endpoint or parts.path).rstrip('/').removesuffix(_TAKES_EVENTS)}"
+    return f"{parts.scheme}://{parts.netloc}{(endpoint or parts.path).rstrip('/').removesuffix(_EVENT_ENDPOINT)}"
 
 
 _HERE = Path(__file__).parent
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
-#: Log lines of the listener for an event: delivered, transport failed, one of several transports failed.
+#: What the listener logs for an event: delivered, the transport failed, one of several transports failed.
 _SENT = re.compile(r"Emitting lineage completed successfully")
 _NOT_SENT = re.compile(r"Could not emit lineage w/ exception")
 _TRANSPORT_FAILED = re.compile(r"^java\.lang\.RuntimeException: Transport \w+ failed to emit event", re.MULTILINE)
@@ -55,7 +55,7 @@ _HTTP_FAILED = re.compile(
 
 
 class ProbeResult(NamedTuple):
-    """How many events a job created, and how many arrived at each destination of the conf."""
+    """How many events the job created, and how many arrived at each destination in the conf."""
 
     created: int
     arrived: dict[str, int]
@@ -63,7 +63,7 @@ class ProbeResult(NamedTuple):
 
 
 def probe(spark: SparkInstallation, conf: Mapping[str, str], folder: Path, log: Path, seconds: float) -> ProbeResult:
-    """Run the job in its folder, and judge by its driver log and the event files."""
+    """Run the job in its folder, and determine the result from its driver log and the event files."""
     files = {key: Path(conf[key].strip()) for key in transport_keys(conf, "file", "location")}
     sizes_before = {key: _file_size(path) for key, path in files.items()}
     job = submit_job(spark, _HERE / "probe_job.py", [], _job_conf(conf), folder, log)
@@ -84,7 +84,7 @@ def probe(spark: SparkInstallation, conf: Mapping[str, str], folder: Path, log: 
 
 
 def _job_conf(conf: Mapping[str, str]) -> dict[str, str]:
-    """Turn a conf into that of a small local job that keeps the listener's log at any log level."""
+    """Adapt a conf to a small local job that always logs what the listener does."""
     settings = f'"-Dlog4j2.configurationFile={(_HERE / "log4j2.properties").as_uri()}"'
     return dict(conf) | {
         "spark.master": "local[1]",
@@ -96,7 +96,7 @@ def _job_conf(conf: Mapping[str, str]) -> dict[str, str]:
 
 
 def _kill(job: "subprocess.Popen[bytes]") -> None:
-    """Kill a job and its children; one that has ended left none."""
+    """Kill a job and its child processes; if it has ended, there are none."""
     if job.poll() is None:
         os.killpg(job.pid, signal.SIGKILL)
         job.wait()
@@ -107,7 +107,7 @@ def _file_size(path: Path) -> int:
 
 
 def _count_new_events(path: Path, offset: int, folder: str) -> int:
-    """Count the events that the job appended: those that name its folder, and those of its runs and their parents."""
+    """Count the events that the job appended, which belong to runs (or parent runs) of events that name its folder."""
     if not path.is_file():
         return 0
     with path.open("rb") as file:
@@ -118,7 +118,7 @@ def _count_new_events(path: Path, offset: int, folder: str) -> int:
 
 
 def _run_ids(line: bytes) -> list[str]:
-    """Ids of the run of an event and of its parent run."""
+    """Return the ids of an event's run and its parent run."""
     try:
         run = json.loads(line)["run"]
         parent = run.get("facets", {}).get("parent", {}).get("run", {})
@@ -128,7 +128,7 @@ def _run_ids(line: bytes) -> list[str]:
 
 
 def _undelivered(arrived: Mapping[str, int], created: int, reported: set[str]) -> Iterator[ConfProblem]:
-    """Report destinations that lack events without a reported reason."""
+    """Report destinations that lack events for no reported reason."""
     for key, count in arrived.items():
         transport = key.rpartition(".")[0]
         if count < created and not any(section.startswith(transport) for section in reported):

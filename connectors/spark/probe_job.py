@@ -1,4 +1,4 @@
-"""Job of `lineage-bridge spark check`: writes a file and derives another."""
+"""The job of `lineage-bridge spark check`: writes a dataset, and derives another one from it."""
 
 from pathlib import Path
 

@@ -18,7 +18,7 @@ class TableFormat(StrEnum):
 
 
 class SparkRelease(NamedTuple):
-    """A Spark release line: its newest tested release, its Scala, and packages of table formats, if any."""
+    """A Spark release line: its newest tested release, its Scala version, and its table format packages, if any."""
 
     name: str
     release: str
@@ -28,19 +28,19 @@ class SparkRelease(NamedTuple):
     delta: str | None = None
 
     def required_package(self, catalog: TableFormat) -> str:
-        """Package of a table format; raises ConfigError where it has none for this release."""
+        """Return the package of a table format; raises ConfigError if there is none for this release."""
         package = self.package_or_none(catalog)
         if package is None:
             raise ConfigError(f"{catalog} has no release for Spark {self.name}: use {releases_with(catalog)}")
         return package
 
     def package_or_none(self, catalog: TableFormat) -> str | None:
-        """Package of a table format, None where it has none for this release."""
+        """Return the package of a table format; None if there is none for this release."""
         return self.iceberg if catalog is TableFormat.iceberg else self.delta
 
     @property
     def listener(self) -> str:
-        """Package of the listener."""
+        """Package of the listener for this release."""
         return f"io.openlineage:openlineage-spark_{self.scala}:{LISTENER_VERSION}"
 
 
@@ -55,17 +55,17 @@ SUPPORTED_RELEASES = (
     SparkRelease("4.3", "4.3.0", "2.13", 17),
 )
 
-#: The newest release with which the listener, Iceberg and Delta all work; the extra `spark` installs it.
+#: The newest release that the listener, Iceberg and Delta all support; the extra `spark` installs it.
 DEFAULT_RELEASE = "4.1"
 
 
 def releases_with(catalog: TableFormat) -> str:
-    """Describe the releases that a table format supports."""
+    """List the releases that a table format supports, as text for messages."""
     return f"Spark {' or '.join(release.name for release in SUPPORTED_RELEASES if release.package_or_none(catalog))}"
 
 
 def find_release(version: str) -> SparkRelease:
-    """Find the release line of a version such as `4.1` or `4.1.4`; raises ConfigError for unsupported ones."""
+    """Find the release line of a version such as `4.1` or `4.1.4`; raises ConfigError if it is not supported."""
     name = ".".join(re.findall(r"\d+", version)[:2])
     for release in SUPPORTED_RELEASES:
         if release.name == name:

@@ -17,7 +17,7 @@ _IVY_FOLDERS = (".ivy2.5.2/jars", ".ivy2/jars")
 _PACKAGES = "spark.jars.packages"
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _QUIET = Path(__file__).parent.resolve() / "quiet.properties"
-#: Delta's parser ignores parameters; with this setting they are bound after parsing.
+#: Delta's parser ignores parameters; with this setting, Spark binds them after parsing.
 _TABLE_CONF = {"spark.sql.legacy.parameterSubstitution.constantsOnly": "true"}
 _LIST_KEYS = (_PACKAGES, "spark.extraListeners", "spark.sql.extensions")
 
@@ -25,7 +25,7 @@ _LIST_KEYS = (_PACKAGES, "spark.extraListeners", "spark.sql.extensions")
 def process_conf(
     options: ConfOptions, catalogs: Iterable[TableFormat], user_conf: Mapping[str, str]
 ) -> dict[str, str]:
-    """Build the conf of a process. The user's settings win; packages and listeners are added to theirs."""
+    """Build the conf of a process; the user's settings take precedence, but packages and listeners are merged."""
     conf = build_conf(options)
     table_confs = [build_conf(options._replace(catalog=catalog)) | _TABLE_CONF for catalog in catalogs]
     for extra in (*table_confs, user_conf):
@@ -41,7 +41,7 @@ def process_conf(
 
 
 def use_cached_jars(conf: Mapping[str, str], homes: Path | None = None) -> dict[str, str]:
-    """Replace packages by their files in the Ivy cache: resolving them again takes a second or two.
+    """Replace packages with their jars in the Ivy cache, because resolving them takes a second or two.
 
     This works only for packages without dependencies, such as the listener.
     """
@@ -74,7 +74,7 @@ def open_session(name: str, conf: Mapping[str, str]) -> "SparkSession":
 
 
 def with_quiet_logging(conf: Mapping[str, str]) -> dict[str, str]:
-    """Log warnings and errors only, unless a logging configuration is set."""
+    """Make Spark log only warnings and errors, unless a logging configuration is set."""
     java_options = conf.get(_JAVA_OPTIONS, "")
     if "log4j2.configurationFile" in java_options:
         return dict(conf)

@@ -1,4 +1,4 @@
-"""Finds PySpark and Java; starts jobs with spark-submit."""
+"""Finds PySpark and Java, and starts jobs with spark-submit."""
 
 import os
 import re
@@ -13,7 +13,7 @@ from connectors.errors import MissingDependency
 from connectors.spark.conf_format import write_defaults
 from connectors.spark.releases import find_release
 
-#: Makes a small job on this machine fast: no user interface, and not 200 partitions for a few rows.
+#: Makes small local jobs fast: no user interface, and not 200 partitions for a few rows.
 LOCAL_CONF = {
     "spark.master": "local[2]",
     "spark.ui.enabled": "false",
@@ -28,7 +28,7 @@ _INSTALL_SPARK = "install the extra: pip install 'lineage-bridge[spark]'"
 
 
 class SparkInstallation(NamedTuple):
-    """An installed PySpark: its Python, home and version, and the Java to run it."""
+    """An installed PySpark: its Python interpreter, home and version, and the Java to run it with."""
 
     python: str
     home: Path
@@ -37,7 +37,7 @@ class SparkInstallation(NamedTuple):
 
 
 def find_spark(python: str = sys.executable) -> SparkInstallation:
-    """Find the PySpark of a Python, and a Java for it; raises MissingDependency with the remedy."""
+    """Find the PySpark of a Python interpreter, and a Java for it; raises MissingDependency with the remedy."""
     result = subprocess.run([python, "-c", _PRINT_PYSPARK], capture_output=True, text=True, check=False)
     if result.returncode:
         raise MissingDependency(f"PySpark is not installed for {python}: {_INSTALL_SPARK}")
@@ -47,15 +47,15 @@ def find_spark(python: str = sys.executable) -> SparkInstallation:
 
 def find_java(oldest: int = 17) -> Path:
     """Find the home of a working Java that is new enough; raises MissingDependency with the remedy."""
-    old: list[str] = []
+    too_old: list[str] = []
     for home in _java_homes():
         result = subprocess.run([home / "bin" / "java", "-version"], capture_output=True, text=True, check=False)
         match = _VERSION.search(result.stderr)
         if result.returncode == 0 and match and int(match[1]) >= oldest:
             return home
         if match:
-            old.append(f"{home} is Java {match[1]}")
-    raise MissingDependency(f"no Java {oldest} or newer ({'; '.join(old) or 'none at all'}): {_INSTALL_JAVA}")
+            too_old.append(f"{home} is Java {match[1]}")
+    raise MissingDependency(f"no Java {oldest} or newer ({'; '.join(too_old) or 'none at all'}): {_INSTALL_JAVA}")
 
 
 def _java_homes() -> Iterable[Path]:
@@ -71,7 +71,7 @@ def _java_homes() -> Iterable[Path]:
 def submit_job(
     spark: SparkInstallation, script: Path, arguments: Iterable[str], conf: Mapping[str, str], folder: Path, log: Path
 ) -> "subprocess.Popen[bytes]":
-    """Start a job in a folder of its own; Spark and the job write to the log file."""
+    """Start a job in its own folder; Spark and the job write to the log file."""
     properties = folder / "spark.conf"
     properties.touch(mode=0o600)
     properties.write_text(write_defaults(conf), encoding="utf-8")

@@ -14,14 +14,14 @@ from mappers.naming import quote_spark_identifier
 _LOAD_KEY = "lineage-bridge-key"
 #: Passes the key to statements that take no options.
 _DELTA_KEY = "spark.databricks.delta.commitInfo.userMetadata"
-#: By default, Delta creates no version for a load that changes no rows.
+#: By default, Delta does not create a version for a load that changes no rows.
 _DELTA_SKIP_EMPTY = "spark.databricks.delta.skipRecordingEmptyCommits"
 _ICEBERG_KEY = f"spark.sql.iceberg.snapshot-property.{_LOAD_KEY}"
 _ROWS_VIEW = "lineage_bridge_rows"
 
 
 class LoadOptions(NamedTuple):
-    """How rows are loaded into a table; `key` marks the load as done."""
+    """How to load rows into a table; `key` identifies the load, so that it is not repeated."""
 
     format: str
     location: str
@@ -29,15 +29,15 @@ class LoadOptions(NamedTuple):
     key: str
     keys: Sequence[str] = ()
     partition_by: Sequence[str] = ()
-    #: Replace only the partitions that are written.
+    #: Replace only the partitions that contain new rows.
     partitions_only: bool = False
     options: Mapping[str, Any] = {}
 
 
 def load_table(session: SparkSession, frame: DataFrame, options: LoadOptions) -> str | None:
-    """Load rows into a table, and return its version, None where it has none.
+    """Load rows into a table; returns the version of the table, None if it has no versions.
 
-    Delta and Iceberg skip a load with a known key.
+    A load whose key a Delta or Iceberg table already contains is skipped.
     """
     if options.format == "jdbc":
         _load_jdbc(frame, options)
@@ -46,9 +46,9 @@ def load_table(session: SparkSession, frame: DataFrame, options: LoadOptions) ->
 
 
 def _load_jdbc(frame: DataFrame, options: LoadOptions) -> None:
-    """Write through one connection unless `numPartitions` is set: an append is then written completely or not at all.
+    """Write through one connection unless `numPartitions` is set, so that an append is atomic.
 
-    A database does not recognize a repeated load: rows that are appended again are there twice.
+    A database does not recognize a repeated load, so rows that are appended again are duplicated.
     """
     rows = frame if "numPartitions" in options.options else frame.coalesce(1)
     writer = rows.write.format("jdbc").options(**jdbc_options(options.options)).option("dbtable", options.location)
@@ -81,7 +81,7 @@ def _save_delta(frame: DataFrame, options: LoadOptions, *, exists: bool) -> None
 
 
 def _find_commit(session: SparkSession, options: LoadOptions) -> str | None:
-    """Find the version by the load key in its commit."""
+    """Find the version whose commit contains the load key."""
     history = session.sql(f"DESCRIBE HISTORY {_delta_table(options)}").where(F.col("userMetadata") == options.key)
     version = history.agg(F.max("version")).collect()[0][0]
     return None if version is None else str(version)
@@ -107,7 +107,7 @@ def _load_iceberg(session: SparkSession, frame: DataFrame, options: LoadOptions)
     else:
         _save_iceberg(session, frame, options, exists=exists)
     if (version := _find_snapshot(session, options)) is None:
-        # Iceberg creates no snapshot for a load that changes no rows, except for an empty append.
+        # For a load that changes no rows, Iceberg creates a snapshot only if it is an append.
         _save_iceberg(session, frame.limit(0), options._replace(mode="append"), exists=True)
         version = _find_snapshot(session, options)
     return version or ""
@@ -132,14 +132,14 @@ def _save_iceberg(session: SparkSession, frame: DataFrame, options: LoadOptions,
 
 
 def _find_snapshot(session: SparkSession, options: LoadOptions) -> str | None:
-    """Find the snapshot that has the key of the load."""
+    """Find the snapshot that contains the load key."""
     snapshots = session.table(f"{options.location}.snapshots").where(F.col("summary")[_LOAD_KEY] == options.key)
     rows = snapshots.orderBy(F.desc("committed_at")).select("snapshot_id").head(1)
     return str(rows[0][0]) if rows else None
 
 
 def _merge(session: SparkSession, table: str, frame: DataFrame, keys: Sequence[str]) -> None:
-    """Replace rows with equal keys, where null equals null; both sides must have the same columns."""
+    """Replace rows that have equal keys (null equals null) and insert the others; the columns must be the same."""
     table_columns, new_columns = session.table(table).columns, frame.columns
     if {column.lower() for column in table_columns} != {column.lower() for column in new_columns}:
         raise InvalidData(

@@ -13,7 +13,7 @@ _INTEGER = re.compile(r"\s*[+-]?\d{1,10}\s*")
 
 
 def value_problem(spec: KeySpec, value: str) -> tuple[ProblemEffect, str] | None:
-    """Describe the problem of a value without quoting it: it may be a secret."""
+    """Describe the problem of a value without quoting the value, which may be a secret."""
     is_list = value.startswith("[") and value.endswith("]")
     if not value.strip() and spec.kind is not ValueType.anything:
         return ProblemEffect.ignored, "has no value"
