@@ -9,7 +9,7 @@ from bridge.settings.model import LogSettings
 
 
 def configure_log(settings: LogSettings) -> None:
-    """Route all log lines through structlog, including those of the web server."""
+    """Route all log lines through structlog, including the log lines of the web server."""
     level = logging.getLevelNamesMapping()[settings.level.upper()]
     renderer = (
         structlog.processors.JSONRenderer()

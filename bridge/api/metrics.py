@@ -50,16 +50,18 @@ class Metrics:
         self._merged = {flag: self._accepted.labels(merged=str(flag).lower()) for flag in (True, False)}
         for reason in _REASONS:
             self._rejected.labels(reason=reason)  # start at 0: a counter that starts at 1 shows no increase
-        self._gauge("lineage_bridge_events_waiting", "Events waiting for a commit", committer.pending_events)
-        self._gauge(
+        self._add_gauge("lineage_bridge_events_waiting", "Events waiting for a commit", committer.pending_events)
+        self._add_gauge(
             "lineage_bridge_oldest_pending_age_seconds",
             "Age of the oldest uncommitted event in seconds (0 if none)",
             committer.oldest_age,
         )
-        self._gauge("lineage_bridge_store_healthy", "1 if the last commit succeeded", lambda: committer.is_healthy)
-        self._gauge("lineage_bridge_ready", "1 if the service accepts events (same as /readyz)", ready)
+        self._add_gauge(
+            "lineage_bridge_store_healthy", "1 if the last commit succeeded", lambda: committer.is_healthy
+        )
+        self._add_gauge("lineage_bridge_ready", "1 if the service accepts events (same as /readyz)", ready)
         if disk is not None:
-            self._gauge(
+            self._add_gauge(
                 "lineage_bridge_store_free_bytes",
                 "Free bytes on the disk of the SQLite store",
                 lambda: _free_bytes(disk),
@@ -74,7 +76,7 @@ class Metrics:
         self._sync = self._sync or SyncMetrics(self._registry)
         self._sync.add_target(target, target_metrics)
 
-    def _gauge(self, name: str, description: str, value: Callable[[], float]) -> None:
+    def _add_gauge(self, name: str, description: str, value: Callable[[], float]) -> None:
         Gauge(name, description, registry=self._registry).set_function(value)
 
     def count_ingested(self, item: IncomingEvent | RejectedInput) -> None:

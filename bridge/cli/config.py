@@ -35,9 +35,9 @@ def show(
     """Show all effective settings with secrets masked."""
     from bridge.settings.loader import load_settings_with_origins
 
-    settings = list(_settings(load_settings_with_origins(config or [])))
+    settings = list(_list_settings(load_settings_with_origins(config or [])))
     if output is OutputFormat.json:
-        print_json(_nested(settings, origin=origin))
+        print_json(_nest_settings(settings, origin=origin))
         return
     for setting in settings:
         typer.echo(
@@ -57,7 +57,7 @@ def check(config: Config = None) -> None:
     typer.echo(f"configuration is valid: {files} and the environment")
 
 
-def _settings(loaded: "LoadedSettings") -> Iterator[Setting]:
+def _list_settings(loaded: "LoadedSettings") -> Iterator[Setting]:
     for path, value in _leaves((), loaded.settings.model_dump(mode="json", by_alias=True)):
         yield Setting(path, _mask_secrets(path, value), loaded.origins.get(path, "default"))
 
@@ -78,7 +78,7 @@ def _mask_secrets(path: tuple[str, ...], value: Any) -> Any:
     return [key | {"sha256": _MASK} for key in value] if path == ("server", "api_keys") else value
 
 
-def _nested(settings: list[Setting], *, origin: bool) -> dict[str, Any]:
+def _nest_settings(settings: list[Setting], *, origin: bool) -> dict[str, Any]:
     """Nested settings as in a configuration file; origins by dotted path."""
     values: dict[str, Any] = {}
     for setting in settings:

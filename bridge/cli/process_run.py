@@ -63,17 +63,17 @@ def run(
     from bridge.process.launcher import explain_plan, run_process
 
     settings = load_settings(config)
-    launch = _launch(
+    options = _launch_options(
         file, param, master, conf, lake or settings.process.lake, key, rerun, settings.process.work, run_id
     )
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with closing(open_process_backend(settings, url, api_key)) as backend:
         if dry_run:
-            plan, text = explain_plan(launch, backend)
+            plan, text = explain_plan(options, backend)
             answer = {"plan": plan_json(plan), "spark": text}
             print_result(answer, [*map(escape, plan_lines(plan)), "", text], as_json=output is OutputFormat.json)
             return
-        result = run_process(launch, backend, _print_progress)
+        result = run_process(options, backend, _print_progress)
     print_result(result, map(escape, run_lines(result)), as_json=output is OutputFormat.json)
 
 
@@ -95,9 +95,11 @@ def plan(
     from bridge.process.launcher import make_plan
 
     settings = load_settings(config)
-    launch = _launch(file, param, None, None, lake or settings.process.lake, key, False, settings.process.work, None)
+    options = _launch_options(
+        file, param, None, None, lake or settings.process.lake, key, False, settings.process.work, None
+    )
     with closing(open_process_backend(settings, url, api_key)) as backend:
-        plan = make_plan(launch, backend)
+        plan = make_plan(options, backend)
     print_result(plan_json(plan), map(escape, plan_lines(plan)), as_json=output is OutputFormat.json)
 
 
@@ -124,14 +126,14 @@ def submit(
     from bridge.process.spark_submit import format_shell_command, submit_command
 
     settings = load_settings(config)
-    launch = _launch(
+    options = _launch_options(
         file, param, master, conf, lake or settings.process.lake, key, rerun, settings.process.work, None
     )
     args = [arg for value in param or () for arg in ("--param", value)]
     args += [arg for path in config or () for arg in ("--config", str(path))]
-    args += ["--lake", launch.request.lake] if launch.request.lake else []
+    args += ["--lake", options.request.lake] if options.request.lake else []
     args += [*(["--key", key] if key else []), *(["--rerun"] if rerun else []), *(["--url", url] if url else [])]
-    command, variables = submit_command(launch, args, extra or ())
+    command, variables = submit_command(options, args, extra or ())
     if not start:
         typer.echo(format_shell_command(command, variables))
         return
@@ -185,7 +187,7 @@ def clean(
     print_result({"datasets": results}, map(escape, lines), as_json=output is OutputFormat.json)
 
 
-def _launch(
+def _launch_options(
     file: Path,
     params: "list[str] | None",
     master: str | None,

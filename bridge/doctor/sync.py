@@ -30,18 +30,18 @@ def check(
     if status.enabled_at is None:
         if not settings.enabled and target is not TargetName.openmetadata:
             return  # targets that are not in use are not reported
-        yield _never_enabled(target, enabled=settings.enabled)
+        yield _report_never_enabled(target, enabled=settings.enabled)
         return
-    yield _workers(target, count_live_workers(db, org, target, now_us))
+    yield _check_workers(target, count_live_workers(db, org, target, now_us))
     if status.trouble:
         message = f"{target.display_name} has not responded for {_age(status.trouble_at, now_us)}: {status.trouble}"
         yield _warning(message, _CHECK_OPENMETADATA if target is TargetName.openmetadata else _RESUMES)
-    yield _pending(target, status, now_us)
-    yield from _dead_letters(target, status)
-    yield from _comparison(target, status, read_report(db, org, target), settings, now_us)
+    yield _check_pending(target, status, now_us)
+    yield from _check_dead_letters(target, status)
+    yield from _check_comparison(target, status, read_report(db, org, target), settings, now_us)
 
 
-def _never_enabled(target: TargetName, *, enabled: bool) -> Finding:
+def _report_never_enabled(target: TargetName, *, enabled: bool) -> Finding:
     if enabled:
         message = f"{target}.enabled is true, but nothing has been sent"
         return _warning(
@@ -50,7 +50,7 @@ def _never_enabled(target: TargetName, *, enabled: bool) -> Finding:
     return _ok(f"nothing is sent to {target.display_name}: {target}.enabled is false")
 
 
-def _workers(target: TargetName, count: int) -> Finding:
+def _check_workers(target: TargetName, count: int) -> Finding:
     if count:
         return _ok(f"{count} workers sync {target.display_name}")
     remedy = (
@@ -60,7 +60,7 @@ def _workers(target: TargetName, count: int) -> Finding:
     return _warning(f"no worker syncs {target.display_name}", remedy)
 
 
-def _pending(target: TargetName, status: SyncStatus, now_us: int) -> Finding:
+def _check_pending(target: TargetName, status: SyncStatus, now_us: int) -> Finding:
     pending = status.marks + status.pending
     if status.oldest_pending_at is None or now_us - status.oldest_pending_at <= _MAX_PENDING_SECONDS * _SECOND:
         return _ok(
@@ -73,7 +73,7 @@ def _pending(target: TargetName, status: SyncStatus, now_us: int) -> Finding:
     return _warning(message, "`lineage-bridge dead list --outcome pending` shows the reason for each")
 
 
-def _dead_letters(target: TargetName, status: SyncStatus) -> Iterator[Finding]:
+def _check_dead_letters(target: TargetName, status: SyncStatus) -> Iterator[Finding]:
     dead, unresolved = (
         sum(counts.get(outcome, 0) for counts in status.outcomes.values())
         for outcome in (Outcome.DEAD, Outcome.UNRESOLVED)
@@ -88,7 +88,7 @@ def _dead_letters(target: TargetName, status: SyncStatus) -> Iterator[Finding]:
         yield _ok(f"{target.display_name} rejected nothing")
 
 
-def _comparison(
+def _check_comparison(
     target: TargetName, status: SyncStatus, last: ComparisonReport | None, settings: TargetSettings, now_us: int
 ) -> Iterator[Finding]:
     """Check the age of the last comparison, assuming the service has these settings, and its result."""
@@ -105,10 +105,10 @@ def _comparison(
             f"{target.display_name} has not been compared yet; completeness is known after the first comparison"
         )
     if last is not None:
-        yield _completeness(target, last)
+        yield _check_completeness(target, last)
 
 
-def _completeness(target: TargetName, last: ComparisonReport) -> Finding:
+def _check_completeness(target: TargetName, last: ComparisonReport) -> Finding:
     in_sync = [
         f"{kind} {counts.in_sync} of {counts.expected}"
         for kind, counts in sorted(last.kinds.items())
@@ -122,7 +122,7 @@ def _completeness(target: TargetName, last: ComparisonReport) -> Finding:
 
 
 def _age(since: int | None, now_us: int) -> str:
-    """Duration in the largest unit of which there are at least two."""
+    """Duration in the largest unit that yields at least 2."""
     seconds = max(0, now_us - (since or now_us)) / _SECOND
     for unit, size in (("days", 86_400), ("h", 3_600), ("min", 60)):
         if seconds >= 2 * size:

@@ -175,7 +175,7 @@ class AssetApplier:
         for i in range(0, len(changes), _EVENTS_PER_GROUP):
             batch = changes[i : i + _EVENTS_PER_GROUP]
             self._writer.write(
-                [self._event(change, max(now, latest.get(groups[change.name], 0) + 1)) for change in batch]
+                [self._build_event(change, max(now, latest.get(groups[change.name], 0) + 1)) for change in batch]
             )
 
     def _retractions_under_aliases(self, changes: Iterable[DatasetChange]) -> list[DatasetChange]:
@@ -193,7 +193,7 @@ class AssetApplier:
             if names[id_] != change.name
         ]
 
-    def _event(self, change: DatasetChange, now: int) -> IncomingEvent:
+    def _build_event(self, change: DatasetChange, now: int) -> IncomingEvent:
         facets = {
             name: custom_facet("DatasetFacet", {"_deleted": True} if body is None else body)
             for name, body in change.facets.items()

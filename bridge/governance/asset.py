@@ -18,7 +18,7 @@ _WILDCARDS = frozenset("*?")
 
 
 def _as_list(value: Any) -> Any:
-    """A single string stands for a list of one."""
+    """Accept a single string as a list with one element."""
     return [value] if isinstance(value, str) else value
 
 

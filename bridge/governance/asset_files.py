@@ -47,7 +47,7 @@ class AssetLoader:
         """Load files and directories; assets with duplicate names are not loaded."""
         loaded: list[LoadedAsset] = []
         problems: list[str] = []
-        paths = sorted({path for location in paths_or_directories for path in _files(location, problems)})
+        paths = sorted({path for location in paths_or_directories for path in _list_files(location, problems)})
         cache, self._cache = self._cache, {}
         for path in paths:
             loaded_or_error = self._load(path, cache.get(path))
@@ -55,7 +55,7 @@ class AssetLoader:
                 loaded.append(loaded_or_error)
             else:
                 problems += str(loaded_or_error).splitlines()
-        return LoadResult(_without_duplicates(loaded, problems), problems, len(paths))
+        return LoadResult(_reject_duplicates(loaded, problems), problems, len(paths))
 
     def _load(
         self, path: Path, cached: tuple[FileStamp, LoadedAsset | ConfigError] | None
@@ -90,7 +90,7 @@ def file_stamp(path: Path) -> FileStamp | None:
     return FileStamp(max(status.st_mtime_ns, status.st_ctime_ns), status.st_mtime_ns, status.st_size, status.st_ino)
 
 
-def _without_duplicates(loaded: Iterable[LoadedAsset], problems: list[str]) -> list[LoadedAsset]:
+def _reject_duplicates(loaded: Iterable[LoadedAsset], problems: list[str]) -> list[LoadedAsset]:
     by_name: dict[tuple[str, str], list[LoadedAsset]] = {}
     for asset in loaded:
         by_name.setdefault((asset.asset.namespace, asset.asset.name), []).append(asset)
@@ -100,7 +100,7 @@ def _without_duplicates(loaded: Iterable[LoadedAsset], problems: list[str]) -> l
     return [group[0] for group in by_name.values() if len(group) == 1]
 
 
-def _files(location: Path, problems: list[str]) -> Iterable[Path]:
+def _list_files(location: Path, problems: list[str]) -> Iterable[Path]:
     if location.is_dir():
         return [path for path in location.rglob("*") if path.suffix in _SUFFIXES and path.is_file()]
     if not location.exists():

@@ -81,7 +81,7 @@ class AssetSync:
         facets = {
             name: change.facets[GOVERNANCE] or {} for name, change in changes.items() if GOVERNANCE in change.facets
         }
-        diffs = self._remote_diffs(names, facets)
+        diffs = self._compare_with_remote(names, facets)
         current = self._applier.governance_facets(names)
         plans = []
         for name in sorted(names):
@@ -157,7 +157,7 @@ class AssetSync:
                 sleep(_POLL_SECONDS)
                 remaining_seconds -= _POLL_SECONDS
 
-    def _remote_diffs(
+    def _compare_with_remote(
         self, names: Iterable[QualifiedName], facets: dict[QualifiedName, dict[str, Any]]
     ) -> dict[QualifiedName, GovernanceDiff]:
         if self._openmetadata is None:

@@ -89,7 +89,7 @@ class ContractChecker:
     def check_new_versions(self) -> list[ContractCheck]:
         """Check new versions, write the results, and return them."""
         checks = list(self._pending_checks())
-        events = [self._result_event(check) for check in checks]
+        events = [self._build_result_event(check) for check in checks]
         if events:
             self._writer.write(events)
         for check in checks:
@@ -103,7 +103,7 @@ class ContractChecker:
         return checks
 
     def _pending_checks(self) -> Iterator[ContractCheck]:
-        contracts = self._contracts()
+        contracts = self._read_contracts()
         members = group_members(self._db, self._org, contracts)
         for first in range(0, len(members), _BATCH_SIZE):
             yield from self._check_batch(contracts, members[first : first + _BATCH_SIZE])
@@ -122,9 +122,9 @@ class ContractChecker:
         pairs = [(checks[dataset], time) for dataset, time in since.items()]
         for check, time in self._db.fetch_for_keys(_CHECKED_TIMES, pairs, self._org):
             checked_times.setdefault(check, set()).add(time)
-        versions = self._versions(since, _MAX_VERSIONS)
+        versions = self._read_versions(since, _MAX_VERSIONS)
         never_checked = checks.keys() - since.keys()
-        versions |= self._versions(dict.fromkeys(never_checked, 0), limit=1)
+        versions |= self._read_versions(dict.fromkeys(never_checked, 0), limit=1)
         for group_id, dataset, namespace, name in members:
             contract, dataset_versions = contracts[group_id], versions.get(dataset, [])
             for checked_at, run, columns in _unchecked_versions(
@@ -133,7 +133,7 @@ class ContractChecker:
                 violations = contract_violations(contract.columns, msgspec.json.decode(columns))
                 yield ContractCheck(namespace, name, checked_at, run, contract, violations)
 
-    def _contracts(self) -> dict[bytes, ActiveContract]:
+    def _read_contracts(self) -> dict[bytes, ActiveContract]:
         contracts: dict[bytes, ActiveContract] = {}
         for group_id, order, body in sorted(self._db.fetch_all(_CONTRACTS, self._org, NO_ID), key=lambda row: row[1]):
             if contract := validate_contract(msgspec.json.decode(body)):
@@ -142,14 +142,14 @@ class ContractChecker:
                 )
         return contracts
 
-    def _versions(self, since: Mapping[bytes, int], limit: int) -> dict[bytes, list[tuple[int, str, str]]]:
+    def _read_versions(self, since: Mapping[bytes, int], limit: int) -> dict[bytes, list[tuple[int, str, str]]]:
         """Versions of datasets since a time, newest first, with run and columns."""
         versions: dict[bytes, list[tuple[int, str, str]]] = {}
         for dataset, *version in self._db.fetch_for_keys(_VERSIONS, sorted(since.items()), self._org, limit):
             versions.setdefault(dataset, []).append((*version,))
         return versions
 
-    def _result_event(self, check: ContractCheck) -> IncomingEvent:
+    def _build_result_event(self, check: ContractCheck) -> IncomingEvent:
         assertion = {
             "assertion": CHECK,
             "name": CHECK,

@@ -55,7 +55,7 @@ class MarquezLogSource:
             moves_position = position is not None and self._since <= position.offset
             begin, self._since = self._since, None
         report, stored_offset = IntakeReport(), position.offset if position else 0
-        for window in self._windows(max(begin, 0), now):
+        for window in self._read_windows(max(begin, 0), now):
             new_position = FilePosition(self.name, NO_ID, max(min(window.end, now), stored_offset))
             report = report.add(self._write_window(window, [new_position] if moves_position else [], now))
         return report
@@ -63,7 +63,7 @@ class MarquezLogSource:
     def close(self) -> None:
         self._client.close()
 
-    def _windows(self, begin: int, now: int) -> Iterator[LogWindow]:
+    def _read_windows(self, begin: int, now: int) -> Iterator[LogWindow]:
         """Read up to the current time, then events from the future, because some clocks are wrong."""
         yield from read_windows(self._client, begin, now)
         yield from read_windows(self._client, max(begin, now), MAX_MICROS, span=MAX_MICROS)

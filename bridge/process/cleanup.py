@@ -63,8 +63,8 @@ class VersionCleaner:
     def clean(self, dataset: DatasetLocation, *, dry_run: bool) -> CleanupResult:
         """Discard versions before deleting their files: no reader may see a partially deleted version."""
         folders = self.version_folders(dataset)
-        versions = {version.tag: version for version in self._versions(dataset)}
-        retained = self._retained(folders, versions)
+        versions = {version.tag: version for version in self._list_versions(dataset)}
+        retained = self._select_retained(folders, versions)
         removed = sorted(set(folders) - set(retained))
         if not dry_run:
             retained_by_registry = self._discard(dataset, [versions[tag] for tag in removed if tag in versions])
@@ -96,7 +96,7 @@ class VersionCleaner:
                 self._backend.execute(InvalidateCommand(**identity, version=version.id, valid=True))
         return retained | referenced
 
-    def _retained(self, folders: Mapping[str, str], versions: Mapping[str, VersionResult]) -> dict[str, str]:
+    def _select_retained(self, folders: Mapping[str, str], versions: Mapping[str, VersionResult]) -> dict[str, str]:
         retained: dict[str, str] = {}
         newest = [version.tag for version in versions.values() if version.invalid is None][: self._policy.versions]
         for tag, version in versions.items():
@@ -105,12 +105,15 @@ class VersionCleaner:
             elif tag in newest:
                 retained[tag] = f"one of the newest {self._policy.versions}"
         for tag in folders:
-            if tag not in retained and (reason := self._too_recent(tag, has_version=tag in versions)) is not None:
+            if (
+                tag not in retained
+                and (reason := self._too_recent_reason(tag, has_version=tag in versions)) is not None
+            ):
                 retained[tag] = reason
         paths = {tag: versions[tag].path if tag in versions else folders[tag] for tag in retained}
         return retained | self._referenced_versions(retained, paths)
 
-    def _too_recent(self, tag: str, *, has_version: bool) -> str | None:
+    def _too_recent_reason(self, tag: str, *, has_version: bool) -> str | None:
         """Why a version is too recent to be removed, judged by its name; None otherwise."""
         try:
             started_at = datetime.strptime(tag.partition("-")[0], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
@@ -132,7 +135,7 @@ class VersionCleaner:
                     referenced.setdefault(root.version, f"part of {tag}")
         return referenced
 
-    def _versions(self, dataset: DatasetLocation) -> Iterator[VersionResult]:
+    def _list_versions(self, dataset: DatasetLocation) -> Iterator[VersionResult]:
         try:
             yield from iterate_pages(
                 self._backend, VersionsQuery(namespace=dataset.namespace, name=dataset.name, limit=_PAGE)

@@ -41,7 +41,7 @@ class InputResolver:
                 ResolveVersionQuery(namespace=location.namespace, name=location.name, pin=input_.pin)
             )
         except NotFound as error:
-            raise ProcessNotReady(f"{label}: {error}: {self._suggestion(input_, location)}") from error
+            raise ProcessNotReady(f"{label}: {error}: {self._suggest_remedy(input_, location)}") from error
         except StateConflict as error:
             raise ProcessNotReady(f"{label}: {error}") from error
         if (reason := resolved.invalid) is not None:
@@ -90,7 +90,7 @@ class InputResolver:
                     f"{location.path_or_table}"
                 )
             fingerprint = f"{resolved.tag} {files}"
-        columns = dict(manifest.columns) if manifest else self._columns(location)
+        columns = dict(manifest.columns) if manifest else self._read_columns(location)
         return PlannedInput(
             input_, location, resolved.tag, resolved.by, fingerprint, columns, resolved.rows, manifest
         )
@@ -99,11 +99,11 @@ class InputResolver:
         if location.is_mutable and "pin" in input_.model_fields_set and input_.pin != LIVE:
             raise ProcessNotReady(f"{label}: changes in place, so its versions cannot be read: use pin: live")
         if input_.format not in FILE_FORMATS:
-            return PlannedInput(input_, location, None, LIVE, None, self._columns(location))
+            return PlannedInput(input_, location, None, LIVE, None, self._read_columns(location))
         fingerprint = self._fingerprint_files(location)
         if fingerprint is None:
             raise ProcessNotReady(f"{label}: there are no files")
-        declared = dict(input_.columns) or self._columns(location)
+        declared = dict(input_.columns) or self._read_columns(location)
         return PlannedInput(input_, location, None, LIVE, fingerprint, declared)
 
     def _resolve_delivery(self, input_: Input, location: DatasetLocation, label: str) -> PlannedInput:
@@ -129,7 +129,7 @@ class InputResolver:
             digest.update(msgspec.json.encode(tuple(file)))
         return digest.hexdigest()[:16]
 
-    def _columns(self, location: DatasetLocation) -> dict[str, str]:
+    def _read_columns(self, location: DatasetLocation) -> dict[str, str]:
         try:
             dataset = self._backend.query(DatasetQuery(namespace=location.namespace, name=location.name))
         except NotFound:
@@ -150,7 +150,7 @@ class InputResolver:
                     f"{label}: partition {partition.partition} of version {tag!r} is invalid: {reason}"
                 )
 
-    def _suggestion(self, input_: Input, location: DatasetLocation) -> str:
+    def _suggest_remedy(self, input_: Input, location: DatasetLocation) -> str:
         if input_.pin == "published":
             try:
                 self._backend.query(

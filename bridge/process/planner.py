@@ -92,7 +92,7 @@ class Planner:
     def _plan_output(self, resolved_output: "ResolvedOutput", key: str, run_id: str) -> PlannedOutput:
         """Locate the new version, its base, and an existing version with the same key."""
         output, address, checks, is_step = resolved_output
-        publications = self._publications(address)
+        publications = self._list_publications(address)
         published = publications[0].to_version if publications else None
         published_version = (
             self._resolve_or_none(address, f"version:{publications[0].version_id}") if publications else None
@@ -100,7 +100,7 @@ class Planner:
         tag = f"{self._now.astimezone(UTC):%Y%m%dT%H%M%S}-{run_id[-8:]}"
         if output.format not in FILE_FORMATS:
             key, existing = self._find_table_version(output, address, key, published_version)
-            rolled_back = _rolled_back(existing, publications)
+            rolled_back = _was_rolled_back(existing, publications)
             return PlannedOutput(output, address, key, tag, published, None, existing, rolled_back, checks, is_step)
         base = (
             self._resolver.read_version_manifest(published_version.path)
@@ -115,7 +115,7 @@ class Planner:
         if existing is None:
             key, version = self._find_by_key(address, key)
             existing = version.tag if version else None
-        rolled_back = _rolled_back(existing, publications)
+        rolled_back = _was_rolled_back(existing, publications)
         return PlannedOutput(output, address, key, tag, published, base, existing, rolled_back, checks, is_step)
 
     def _find_table_version(
@@ -147,7 +147,7 @@ class Planner:
             candidate = f"{key}~{number}"
         raise AssertionError
 
-    def _publications(self, address: DatasetLocation) -> list[Publication]:
+    def _list_publications(self, address: DatasetLocation) -> list[Publication]:
         """Latest publications, newest first, including those that were rolled back."""
         try:
             return self._backend.query(
@@ -276,7 +276,7 @@ def _locate(
     )
 
 
-def _rolled_back(version: str | None, publications: Iterable[Publication]) -> bool:
+def _was_rolled_back(version: str | None, publications: Iterable[Publication]) -> bool:
     """Whether the last publication that involves a version rolled it back."""
     latest = next(
         (

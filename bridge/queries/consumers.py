@@ -43,7 +43,7 @@ class ConsumersQuery(DatasetSubjectQuery[Page[Consumer]], frozen=True, kw_only=T
     after: Cursor = None
 
     def run(self, ctx: QueryContext) -> Page[Consumer]:
-        readers = self._readers(ctx)
+        readers = self._find_readers(ctx)
         names = ctx.graph().job_names(readers)
         after = read_cursor(self.after, tuple[str, str]) or ("", "")
         candidates = sorted((*names[job], job) for job in readers if names[job] > after)
@@ -61,7 +61,7 @@ class ConsumersQuery(DatasetSubjectQuery[Page[Consumer]], frozen=True, kw_only=T
             next_cursor,
         )  # fmt: skip
 
-    def _readers(self, ctx: QueryContext) -> dict[bytes, _Reader]:
+    def _find_readers(self, ctx: QueryContext) -> dict[bytes, _Reader]:
         """Find the logical jobs that read the dataset; one observed run outweighs any declaration."""
         rows = ctx.db.fetch_all(_READERS, ctx.org, self.group_id(ctx))
         logical = logical_jobs(ctx.db, ctx.org, ctx.rule, {job for job, *_ in rows})

@@ -94,7 +94,7 @@ class DagQuery(Query[DagResult], frozen=True, kw_only=True):
     def run(self, ctx: QueryContext) -> DagResult:
         io = ctx.db.fetch_all(_IO, ctx.org)
         declared = ctx.db.fetch_all(_DECLARED, ctx.org)
-        job_ids = {job for _, job, *_ in io} | {job for row in declared for job in row[:2]}
+        job_ids = {job for _, job, *_ in io} | {job for before, after, _ in declared for job in (before, after)}
         logical = logical_jobs(ctx.db, ctx.org, ctx.rule, job_ids)
         graph = ctx.graph()
         defined = {
@@ -121,8 +121,8 @@ class DagQuery(Query[DagResult], frozen=True, kw_only=True):
             ],
             [dependency.to_result(datasets) for dependency in found[: self.most]],
             "size" if len(found) > self.most else None,
-            _cycles(usage, _declared_dependencies(declared, logical), ordered),
-            _unproduced_datasets(ctx, usage, ordered, defined.keys()),
+            _find_cycles(usage, _declared_dependencies(declared, logical), ordered),
+            _find_unproduced_datasets(ctx, usage, ordered, defined.keys()),
         )
 
 
@@ -203,7 +203,9 @@ def _inferred_dependencies(usage: _ReadersAndWriters) -> Iterator[_JobDependency
             yield _JobDependency(before, after, dataset, observed=write_observed and read_observed)
 
 
-def _cycles(usage: _ReadersAndWriters, declared: Iterable[_JobDependency], ordered: list[bytes]) -> list[list[str]]:
+def _find_cycles(
+    usage: _ReadersAndWriters, declared: Iterable[_JobDependency], ordered: list[bytes]
+) -> list[list[str]]:
     """Find processes that depend on each other. Datasets are nodes too; edges between all jobs would be too many."""
     position = {job: index for index, job in enumerate(ordered)}
     successors: dict[_Node, list[_Node]] = {job: [] for job in ordered}
@@ -223,7 +225,7 @@ def _cycles(usage: _ReadersAndWriters, declared: Iterable[_JobDependency], order
     return [[format_id(ordered[index]) for index in cycle] for cycle in cycles]
 
 
-def _unproduced_datasets(
+def _find_unproduced_datasets(
     ctx: QueryContext, usage: _ReadersAndWriters, ordered: list[bytes], defined: Collection[bytes]
 ) -> list[UnproducedDataset]:
     """Find inputs that no job writes. Jobs of an integration do not count: all their raw files would be listed."""

@@ -145,16 +145,16 @@ class ExplainQuery(DatasetSubjectQuery[Explanation], frozen=True, kw_only=True):
                 dataset,
                 source=node_reference(source, ctx.graph().dataset_name(source)),
                 shown_as=next(iter(evidence), None),
-                assertions=self._assertions(ctx, source, target),
+                assertions=self._read_assertions(ctx, source, target),
             )
         if self.field is not None:
             require_column(ctx, target, self.field)
-            return Explanation(dataset, lines=list(self._derivations(ctx, target)))
-        return Explanation(dataset, facts=list(_facts(ctx, target)))
+            return Explanation(dataset, lines=list(self._read_derivations(ctx, target)))
+        return Explanation(dataset, facts=list(_read_facts(ctx, target)))
 
-    def _assertions(self, ctx: QueryContext, source: bytes, target: bytes) -> list[Assertion]:
+    def _read_assertions(self, ctx: QueryContext, source: bytes, target: bytes) -> list[Assertion]:
         values = (ctx.org, source, target, self.limit)
-        node_ids = _members(ctx, source) | _members(ctx, target)
+        node_ids = _member_ids(ctx, source) | _member_ids(ctx, target)
         finder = EventFinder(ctx)
         reasons = [(*row, None) for row in ctx.db.fetch_all(_EDGES, *values)]
         reasons += [
@@ -178,8 +178,8 @@ class ExplainQuery(DatasetSubjectQuery[Explanation], frozen=True, kw_only=True):
             for evidence, job, first_seen, last_seen, run in reasons
         ]
 
-    def _derivations(self, ctx: QueryContext, target: bytes) -> Iterator[ColumnDerivation]:
-        node_ids, finder = _members(ctx, target), EventFinder(ctx)
+    def _read_derivations(self, ctx: QueryContext, target: bytes) -> Iterator[ColumnDerivation]:
+        node_ids, finder = _member_ids(ctx, target), EventFinder(ctx)
         rows = ctx.db.fetch_all(_COLUMN_ROWS, ctx.org, target, self.field, self.limit)
         hops = [
             ColumnHop((target_id, target_field), (source_id, source_field), type_, subtype, bool(masking), job)
@@ -199,7 +199,7 @@ class _EdgeSource(DatasetSubjectQuery[Any], frozen=True, kw_only=True):
     """The source of the edge that is explained."""
 
 
-def _members(ctx: QueryContext, dataset: bytes) -> set[bytes]:
+def _member_ids(ctx: QueryContext, dataset: bytes) -> set[bytes]:
     return member_ids(ctx.db, ctx.org, [dataset])
 
 
@@ -210,9 +210,9 @@ def _find_events(
     return [event for event in events if run is None or event.run_id == run]
 
 
-def _facts(ctx: QueryContext, dataset: bytes) -> Iterator[Fact]:
+def _read_facts(ctx: QueryContext, dataset: bytes) -> Iterator[Fact]:
     """List every fact with the assertion that won its register."""
-    node_ids, finder = _members(ctx, dataset), EventFinder(ctx)
+    node_ids, finder = _member_ids(ctx, dataset), EventFinder(ctx)
     winners: dict[str, tuple[bytes, str | None]] = {}
     for fact, order, value in ctx.db.fetch_all(_REGISTERS, ctx.org, dataset, NO_ID):
         winners[fact] = max(winners.get(fact, (b"", None)), (order, value), key=lambda candidate: candidate[0])

@@ -210,7 +210,7 @@ def _edges(graph: LineageGraph, edges: Sequence[Edge], versions: _RunVersions) -
 def hop_results(graph: LineageGraph, hops: Iterable[ColumnHop]) -> list[ColumnHopResult]:
     """Resolve the names of hops, in two queries."""
     hop_list = list(hops)
-    graph.dataset_names({end for hop in hop_list for end in (hop.source[0], hop.target[0])})
+    graph.dataset_names({dataset for hop in hop_list for dataset, _ in (hop.source, hop.target)})
     graph.job_names({hop.job for hop in hop_list if hop.job != NO_ID})
     return [
         ColumnHopResult(
@@ -226,6 +226,7 @@ def hop_results(graph: LineageGraph, hops: Iterable[ColumnHop]) -> list[ColumnHo
 
 
 def _column(graph: LineageGraph, column: ColumnKey) -> ColumnReference:
-    name: QualifiedName = graph.dataset_name(column[0])
-    reference = node_reference(column[0], name)
-    return ColumnReference(reference.id, reference.namespace, reference.name, column[1] or None)
+    dataset, column_name = column
+    name: QualifiedName = graph.dataset_name(dataset)
+    reference = node_reference(dataset, name)
+    return ColumnReference(reference.id, reference.namespace, reference.name, column_name or None)

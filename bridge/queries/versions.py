@@ -1,6 +1,6 @@
 """Queries: versions, partitions, resolution and freshness of a dataset."""
 
-from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -13,7 +13,7 @@ from bridge.store.visible_versions import visible_versions_sql
 from bridge.versions.metadata import decode_metadata
 from bridge.versions.pins import PinStore
 from bridge.versions.publication import PublicationHistory
-from bridge.versions.reader import WHOLE_VERSION, VersionReader
+from bridge.versions.reader import WHOLE_VERSION, Version, VersionReader
 from bridge.versions.resolver import VersionRequest, VersionResolver
 from bridge.versions.results import ResolvedVersion, resolved_version
 from bridge.versions.selector import AsOfField, PartitionField, SelectorField, parse_partition, parse_selector
@@ -211,41 +211,44 @@ class PartitionsQuery(DatasetSubjectQuery[Page[PartitionResult]], frozen=True, k
         entries = PublicationHistory(ctx.db, ctx.org).layers(dataset)[::-1]
         published = versions.get_many(dataset, {entry.version for entry in entries})
         layers = [published[entry.version] for entry in entries if entry.version in published]
-        invalid: dict[str, dict[str, str]] = defaultdict(dict)
-        for version in reversed(newest):
-            for partition in (*(version.partitions or ()), *version.invalid):
-                if partition != WHOLE_VERSION and (
-                    reason := version.invalid.get(partition, version.invalid.get(WHOLE_VERSION))
-                ):
-                    invalid[partition][version.tag] = reason
-        partitions = sorted(
-            {
-                partition
-                for version in newest
-                for partition in (*(version.partitions or ()), *version.invalid)
-                if partition != WHOLE_VERSION
-            }
-        )
+        invalid = _invalid_reasons(newest)
+        partitions = sorted({partition for version in newest for partition in _partitions_of(version)})
         (after,) = read_cursor(self.after, tuple[str]) or ("",)
         candidates = [partition for partition in partitions if partition > after][: self.limit + 1]
         page, next_cursor = paginate(candidates, self.limit, lambda partition: (partition,))
         results = []
         for partition in page:
-            latest = next(
-                (
-                    version.tag
-                    for version in newest
-                    if version.has_partition(partition) and version.unreadable_reason(partition) is None
-                ),
-                None,
-            )
-            layer = next((version for version in layers if version.has_partition(partition)), None)
+            readable = (version for version in newest if _is_readable(version, partition))
+            top_layers = (version for version in layers if version.has_partition(partition))
+            latest, published_version = next(readable, None), next(top_layers, None)
             results.append(
                 PartitionResult(
                     partition,
-                    latest,
-                    layer.tag if layer and layer.unreadable_reason(partition) is None else None,
-                    dict(invalid[partition]),
+                    latest.tag if latest else None,
+                    published_version.tag
+                    if published_version and _is_readable(published_version, partition)
+                    else None,
+                    invalid.get(partition, {}),
                 )
             )
         return Page(results, next_cursor)
+
+
+def _partitions_of(version: Version) -> set[str]:
+    """Partitions that a version contains or that were invalidated."""
+    return {*(version.partitions or ()), *version.invalid} - {WHOLE_VERSION}
+
+
+def _is_readable(version: Version, partition: str) -> bool:
+    return version.has_partition(partition) and version.unreadable_reason(partition) is None
+
+
+def _invalid_reasons(newest: Sequence[Version]) -> dict[str, dict[str, str]]:
+    """Reasons by partition and version tag, oldest version first."""
+    reasons: dict[str, dict[str, str]] = {}
+    for version in reversed(newest):
+        for partition in _partitions_of(version):
+            reason = version.invalid.get(partition, version.invalid.get(WHOLE_VERSION))
+            if reason:
+                reasons.setdefault(partition, {})[version.tag] = reason
+    return reasons

@@ -149,9 +149,9 @@ def _format_error(error: Any, files: MergedConfigFiles) -> ConfigProblem:
     if error["type"] == INCOMPLETE:
         key_path = (*key_path, error["ctx"]["key"])
     key = ".".join(str(part) for part in key_path)
-    origin = _origin(key_path, files) or key
+    origin = _find_origin(key_path, files) or key
     if error["type"] == PUBLIC_WITHOUT_KEYS:  # a host from the command line has no file and line
-        label = _origin((*key_path[:-1], "host"), files) or PREFIX
+        label = _find_origin((*key_path[:-1], "host"), files) or PREFIX
         return ConfigProblem(
             key_path, error["msg"] if label.upper().startswith(PREFIX) else f"{label}: {error['msg']}"
         )
@@ -164,7 +164,7 @@ def _format_error(error: Any, files: MergedConfigFiles) -> ConfigProblem:
     return ConfigProblem(key_path, f"{label}: {error['msg']}" + ("" if hide_value else f" (got {error['input']!r})"))
 
 
-def _origin(key_path: KeyPath, files: MergedConfigFiles) -> str | None:
+def _find_origin(key_path: KeyPath, files: MergedConfigFiles) -> str | None:
     """The variable, else the file and line, that set a key or its section."""
     paths = [key_path[:end] for end in range(len(key_path), 0, -1)]
     variables = {name.upper(): name for name in os.environ}

@@ -58,7 +58,7 @@ class AssetStore:
         return [AssetRecord(*row) for row in self._db.fetch_all(_ONE, self._org, _id(namespace, name))]
 
     def save(self, assets: Iterable[AssetRecord], now: int) -> None:
-        """Insert assets, or replace those of the same names."""
+        """Insert assets; stored assets with the same names are replaced."""
         rows = [(self._org, _id(asset.namespace, asset.name), *asset, now) for asset in sorted(set(assets))]
         with self._db.transaction():
             self._db.insert(_SAVE, rows)

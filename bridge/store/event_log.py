@@ -40,7 +40,7 @@ def drop_run_index(db: Database) -> None:
 
 
 def read_run_events(db: Database, org: str, runs: Collection[bytes]) -> dict[bytes, list[LoggedEvent]]:
-    """Read the events of runs; those of each run are ordered by time."""
+    """Read the events of runs, ordered by time within each run."""
     events_by_run: dict[bytes, list[LoggedEvent]] = {}
     for run, micros, hash_, source, payload in db.fetch_for_ids(_EVENTS, sorted(runs), org):
         event = LoggedEvent(micros, bytes(hash_), source, zstandard.decompress(payload))

@@ -171,9 +171,10 @@ class Publisher:
         reason: str | None,
     ) -> list[PublicationOutcome]:
         """Write the entries; their times never decrease, even if the clocks of hosts differ."""
-        rows = self._db.fetch_all(_LAST_ENTRY, self._org)
-        last_number, now = (rows[0][0], max(rows[0][1], self._clock())) if rows else (0, self._clock())
-        number = publication = last_number + 1
+        now, number = self._clock(), 1
+        for last_number, last_published_at in self._db.fetch_all(_LAST_ENTRY, self._org):
+            now, number = max(now, last_published_at), last_number + 1
+        publication = number
         outcomes = []
         for request, version, published in planned:
             if published is not None and published.version == version.id:

@@ -40,8 +40,8 @@ SELECT i.version_id, i.partition_key, i.reason FROM ol_dataset d
 JOIN version_invalid i ON i.org_id = d.org_id AND i.dataset_id = d.dataset_id
 WHERE d.org_id = ?1 AND d.class_id = ?2 AND i.lifted_at IS NULL ORDER BY i.marked_at, i.version_id
 """
-#: Index in a row of the group of attempts, and of the rank within it.
-_GROUP, _RANK = 17, 18
+#: Indexes in a row: version id, group of attempts, and rank within the group.
+_ID, _GROUP, _RANK = 0, 17, 18
 #: Stands for the whole version in place of a partition.
 WHOLE_VERSION = ""
 
@@ -141,7 +141,7 @@ class VersionReader:
         first_attempts = {row[_GROUP]: _from_row(row) for row in rows if row[_RANK] == 1}
         invalidations = self._active_invalidations(dataset)
         if invalidations:
-            group_by_id = {bytes(row[0]): row[_GROUP] for row in rows}
+            group_by_id = {bytes(row[_ID]): row[_GROUP] for row in rows}
             for version, partition, reason in invalidations:
                 if version in group_by_id:
                     first_attempts[group_by_id[version]].invalid[partition] = reason
@@ -153,7 +153,7 @@ class VersionReader:
         """Add the invalidations of a version and of other attempts at it."""
         if invalidations:
             attempts = {
-                bytes(row[0]) for row in self._db.fetch_all(_OF_GROUP, self._org, dataset, version.attempt_group)
+                bytes(row[_ID]) for row in self._db.fetch_all(_OF_GROUP, self._org, dataset, version.attempt_group)
             }
             version.invalid.update({partition: reason for id_, partition, reason in invalidations if id_ in attempts})
         return version

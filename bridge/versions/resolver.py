@@ -66,11 +66,11 @@ class VersionResolver:
         its own name is returned even if it is invalid, together with the reasons.
         """
         resolve_kind: dict[SelectorKind, Callable[[VersionRequest], Resolution]] = {
-            "published": self._published,
-            "latest": self._latest,
-            "version": self._version,
-            "pin": self._pin,
-            "named": self._version_or_pin,
+            "published": self._resolve_published,
+            "latest": self._resolve_latest,
+            "version": self._resolve_version,
+            "pin": self._resolve_pin,
+            "named": self._resolve_version_or_pin,
         }
         resolution = resolve_kind[request.selector.kind](request)
         metadata = self._metadata.get(request.dataset)
@@ -87,7 +87,7 @@ class VersionResolver:
             updates_in_place(namespace) for (namespace,) in self._db.fetch_all(_NAMESPACES, self._org, dataset)
         )
 
-    def _published(self, request: VersionRequest) -> Resolution:
+    def _resolve_published(self, request: VersionRequest) -> Resolution:
         dataset, partition, as_of = request.dataset, request.partition, request.selector.as_of
         until = NO_TIME_LIMIT if as_of is None else as_of
         entries = (
@@ -103,7 +103,7 @@ class VersionResolver:
         scope = f"of the partition {partition!r} " if partition else ""
         raise NotFound(f"no version {scope}of the dataset is published{'' if as_of is None else ' at that time'}")
 
-    def _latest(self, request: VersionRequest) -> Resolution:
+    def _resolve_latest(self, request: VersionRequest) -> Resolution:
         dataset, partition, as_of = request.dataset, request.partition, request.selector.as_of
         candidates = [
             version
@@ -121,11 +121,11 @@ class VersionResolver:
         scope = f"with the partition {partition!r} " if partition else ""
         raise NotFound(f"no version {scope}of the dataset in the store{'' if as_of is None else ' at that time'}")
 
-    def _version(self, request: VersionRequest) -> Resolution:
+    def _resolve_version(self, request: VersionRequest) -> Resolution:
         version = self._versions.find(request.dataset, request.selector.name)
         return Resolution(request.dataset, _require_partition(version, request.partition), "version")
 
-    def _pin(self, request: VersionRequest) -> Resolution:
+    def _resolve_pin(self, request: VersionRequest) -> Resolution:
         dataset, partition, name = request.dataset, request.partition, request.selector.name
         pin = self._pins.find(dataset, name)
         version = self._versions.get(dataset, pin.version)
@@ -136,7 +136,7 @@ class VersionResolver:
         )
         return Resolution(dataset, readable, "pin", name)
 
-    def _version_or_pin(self, request: VersionRequest) -> Resolution:
+    def _resolve_version_or_pin(self, request: VersionRequest) -> Resolution:
         name = request.selector.name
         try:
             self._versions.find(request.dataset, name)
@@ -144,8 +144,8 @@ class VersionResolver:
             if all(pin.name != name for pin in self._pins.list_for_dataset(request.dataset)):
                 message = f"no version {name!r} of the dataset in the store, and no pin of that name"
                 raise NotFound(message) from error
-            return self._pin(request)
-        return self._version(request)
+            return self._resolve_pin(request)
+        return self._resolve_version(request)
 
 
 def _require_partition(version: Version, partition: str) -> Version:

@@ -34,7 +34,7 @@ def insert_statements(db: Database, org: str, dialect: WarehouseDialect, table_s
     with db.snapshot():
         for table in table_set.tables:
             if table is not ol_schema_version:
-                yield from _statements(dialect, table, _read_rows(db, org, dialect, table))
+                yield from _batch_statements(dialect, table, _read_rows(db, org, dialect, table))
     if in_transaction:
         yield "COMMIT;\n"
 
@@ -50,11 +50,11 @@ def _read_rows(db: Database, org: str, dialect: WarehouseDialect, table: sa.Tabl
     """Read the rows of a table; only the first row of each key is exported."""
     converters = [_CONVERTERS[type(column.type)] for column in table.columns]
     key_positions = [position for position, column in enumerate(table.columns) if column.primary_key]
-    names = _names(dialect, table)
+    names = _column_names(dialect, table)
     previous_key = None
     # Table and column names are constants; values are bound.
     selected = ", ".join(map(_as_text, table.columns.keys()))
-    query = f"SELECT {selected} FROM {table.name} WHERE org_id = ?1 ORDER BY {_order(table)}"
+    query = f"SELECT {selected} FROM {table.name} WHERE org_id = ?1 ORDER BY {_order_by(table)}"
     for row in db.stream(query, org):
         values = [None if value is None else convert(value) for convert, value in zip(converters, row, strict=True)]
         pieces = [_split_text(dialect, value) for value in values]
@@ -82,7 +82,7 @@ def _split_text(dialect: WarehouseDialect, value: Value) -> list[Value]:
     return [value[start : start + _MAX_CHARACTERS] for start in range(0, len(value), _MAX_CHARACTERS)]
 
 
-def _names(dialect: WarehouseDialect, table: sa.Table) -> list[str]:
+def _column_names(dialect: WarehouseDialect, table: sa.Table) -> list[str]:
     return [sqlalchemy_dialect(dialect).identifier_preparer.format_column(column) for column in table.columns]
 
 
@@ -91,29 +91,29 @@ def _as_text(column: str) -> str:
     return f"CAST({column} AS TEXT)" if column.endswith("_json") else column
 
 
-def _order(table: sa.Table) -> str:
+def _order_by(table: sa.Table) -> str:
     """Order by the key and then by all bounded columns, so that the exported row of a key is deterministic."""
     rest = [column.name for column in table.columns if not (column.primary_key or isinstance(column.type, LongText))]
     return ", ".join([*table.primary_key.columns.keys(), *rest])
 
 
-def _statements(dialect: WarehouseDialect, table: sa.Table, rows: Iterator[_RowLiteral]) -> Iterator[str]:
+def _batch_statements(dialect: WarehouseDialect, table: sa.Table, rows: Iterator[_RowLiteral]) -> Iterator[str]:
     """Batch rows into statements of bounded length; Teradata accepts one row per statement."""
-    head = f"INSERT INTO {table.name.upper()} ({', '.join(_names(dialect, table))}) VALUES\n"
+    head = f"INSERT INTO {table.name.upper()} ({', '.join(_column_names(dialect, table))}) VALUES\n"
     max_rows = 1 if dialect is WarehouseDialect.teradata else _MAX_ROWS
     batch: list[_RowLiteral] = []
     size = 0
     for row in rows:
         if batch and (len(batch) == max_rows or size + len(row.row) > _MAX_CHARACTERS):
-            yield from _statement(head, batch)
+            yield from _insert_statement(head, batch)
             batch, size = [], 0
         batch.append(row)
         size += len(row.row)
     if batch:
-        yield from _statement(head, batch)
+        yield from _insert_statement(head, batch)
 
 
-def _statement(head: str, rows: list[_RowLiteral]) -> Iterator[str]:
+def _insert_statement(head: str, rows: list[_RowLiteral]) -> Iterator[str]:
     yield head + ",\n".join(row.row for row in rows) + ";\n"
     for row in rows:
         yield from row.updates

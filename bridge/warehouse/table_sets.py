@@ -81,7 +81,8 @@ def _column_lineage() -> sa.Select[Any]:
     line, job, namespace = ol_column_lineage.alias("c"), ol_job.alias("j"), ol_namespace.alias("job_ns")
     joined = line.outerjoin(job, _equal(line, job, "job_id"))
     joined = joined.outerjoin(namespace, _equal(job, namespace, "namespace_id"))
-    line_columns = [c for c in line.c if c.name.startswith(("source_", "target_", "transformation_", "masking"))]
+    prefixes = ("source_", "target_", "transformation_", "masking")
+    line_columns = [column for column in line.c if column.name.startswith(prefixes)]
     job_names = [namespace.c.namespace_uri.label("job_namespace"), job.c.name.label("job_name")]
     query = sa.select(line.c.org_id, *line_columns, *job_names).select_from(joined)
     return query.where(line.c.is_active == sa.true())

@@ -81,14 +81,15 @@ class ColumnLineageWalker:
         visited, frontier = {start}, [start]
         hops: list[ColumnHop] = []
         for _ in range(depth):
-            candidates = self._hops(_INTO if upstream else _OUT_OF, {dataset for dataset, _ in frontier})
+            candidates = self._fetch_hops(_INTO if upstream else _OUT_OF, {dataset for dataset, _ in frontier})
             next_frontier: list[ColumnKey] = []
-            for hop in sorted(_hops_at(candidates, frontier, upstream)):
+            for hop in sorted(_select_hops(candidates, frontier, upstream)):
                 if len(hops) == max_edges:
                     return ColumnWalk(start, hops, "size")
                 hops.append(hop)
                 neighbor = hop.source if upstream else hop.target
-                if neighbor not in visited and hop.source[1] and hop.target[1]:
+                (_, source_column), (_, target_column) = hop.source, hop.target
+                if neighbor not in visited and source_column and target_column:
                     visited.add(neighbor)
                     next_frontier.append(neighbor)
             frontier = next_frontier
@@ -99,18 +100,18 @@ class ColumnLineageWalker:
     def between(self, pairs: Collection[tuple[bytes, bytes]]) -> list[ColumnHop]:
         """List the active column lineage between datasets, given as pairs (source, target)."""
         dataset_pairs = set(pairs)
-        hops = self._hops(_INTO, {target for _, target in dataset_pairs})
+        hops = self._fetch_hops(_INTO, {target for _, target in dataset_pairs})
         return sorted(hop for hop in hops if (hop.source[0], hop.target[0]) in dataset_pairs)
 
-    def _hops(self, sql: str, datasets: set[bytes]) -> set[ColumnHop]:
+    def _fetch_hops(self, sql: str, datasets: set[bytes]) -> set[ColumnHop]:
         rows = self._db.fetch_for_ids(sql, sorted(datasets), self._org)
         if self._until != NO_TIME_LIMIT:
-            active = self._active_at(rows)
+            active = self._active_lineage_ids(rows)
         else:
             active = {row[_LINEAGE_ID] for row in rows if row[_IS_ACTIVE]}
         return {_hop(row) for row in rows if row[_LINEAGE_ID] in active}
 
-    def _active_at(self, rows: list[tuple[Any, ...]]) -> set[bytes]:
+    def _active_lineage_ids(self, rows: list[tuple[Any, ...]]) -> set[bytes]:
         """Find the lineage ids that were active at the given time."""
         sets = self._db.fetch_for_ids(_ACTIVE_AT, sorted({target for target, *_ in rows}), self._org, self._until)
         return {lineage_id for (members,) in sets for lineage_id in split_ids(members)}
@@ -121,7 +122,7 @@ def _hop(row: tuple[Any, ...]) -> ColumnHop:
     return ColumnHop((target, target_field), (source, source_field), transformation_type, subtype, bool(masking), job)
 
 
-def _hops_at(hops: Iterable[ColumnHop], frontier: Collection[ColumnKey], upstream: bool) -> list[ColumnHop]:
+def _select_hops(hops: Iterable[ColumnHop], frontier: Collection[ColumnKey], upstream: bool) -> list[ColumnHop]:
     """Select the hops at columns of the frontier; upstream, also those into their datasets as a whole."""
     columns = set(frontier)
     if not upstream:

@@ -57,13 +57,16 @@ class RetirementPolicy:
 
     def current(self, evidence: Collection[EdgeEvidence]) -> list[EdgeEvidence]:
         """Leave out evidence of retired edges."""
-        oldest_seen = {
-            job: item.last_seen
-            for item in sorted(evidence, key=lambda item: -item.last_seen)
-            if (job := logical_job_of(item, self._rule))
-        }
-        limits = self.oldest_current(oldest_seen)
-        return [item for item in evidence if item.last_seen >= limits.get(logical_job_of(item, self._rule) or b"", 0)]
+        oldest_seen: dict[bytes, int] = {}
+        for item in evidence:
+            if job := logical_job_of(item, self._rule):
+                oldest_seen[job] = min(item.last_seen, oldest_seen.get(job, item.last_seen))
+        oldest_current = self.oldest_current(oldest_seen)
+        return [
+            item
+            for item in evidence
+            if item.last_seen >= oldest_current.get(logical_job_of(item, self._rule) or b"", 0)
+        ]
 
     def oldest_current(self, oldest: dict[bytes, int]) -> dict[bytes, int]:
         """Map jobs to the time since which an edge must have been seen to count as current.

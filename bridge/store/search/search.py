@@ -128,23 +128,23 @@ def search(
     hits: list[tuple[_SearchCursor, SearchHit]] = []
     with db.snapshot():
         ((pending,),) = db.fetch_all(_PENDING, org, MAX_PENDING)
-        for round_, expression in enumerate(_rounds(criteria)):
+        for round_, expression in enumerate(_build_rounds(criteria)):
             if round_ < cursor.round or len(hits) > limit:
                 continue
             after_key = cursor.sort_key if round_ == cursor.round else b""
             rows = _find(db, org, expression, after_key, limit + 1 - len(hits))
             hits.extend((_SearchCursor(round_, sort_key), _hit(*row)) for sort_key, *row in rows)
-        suggestions = [] if hits or after else _suggestions(db, org, criteria)
+        suggestions = [] if hits or after else _find_suggestions(db, org, criteria)
     next_cursor = _format_cursor(hits[limit - 1][0]) if len(hits) > limit else None
     return SearchResult([hit for _, hit in hits[:limit]], pending, next_cursor, suggestions)
 
 
-def _rounds(criteria: SearchCriteria) -> list[SearchExpression]:
+def _build_rounds(criteria: SearchCriteria) -> list[SearchExpression]:
     """Build one expression per round, best first: the exact name, all words in the name, all words anywhere.
 
     Each excludes the matches of the rounds before.
     """
-    filters = _filters(criteria)
+    filters = _build_filters(criteria)
     if not criteria.q.strip():
         return [SearchExpression(filters)]
     exact: tuple[QueryWord, ...] = (((QueryToken(tokens.value(tokens.EXACT, criteria.q)),),),)
@@ -157,7 +157,7 @@ def _rounds(criteria: SearchCriteria) -> list[SearchExpression]:
     return rounds
 
 
-def _filters(criteria: SearchCriteria) -> tuple[QueryWord, ...]:
+def _build_filters(criteria: SearchCriteria) -> tuple[QueryWord, ...]:
     exact = ((tokens.OWNER, criteria.owner), (tokens.TAG, criteria.tag), (tokens.CATEGORY, criteria.category))
     values = [(letter, value) for letter, value in (*exact, (tokens.FORMAT, criteria.format)) if value is not None]
     words: list[QueryWord] = [((QueryToken(tokens.value(letter, value)),),) for letter, value in values]
@@ -185,8 +185,8 @@ def _find(
     return rows if len(rows) == limit else db.fetch_matches(_BY_INDEX, expression, org, after_key, limit)
 
 
-def _suggestions(db: Database, org: str, criteria: SearchCriteria) -> list[str]:
-    expression = similar_names_expression(criteria.q, _filters(criteria))
+def _find_suggestions(db: Database, org: str, criteria: SearchCriteria) -> list[str]:
+    expression = similar_names_expression(criteria.q, _build_filters(criteria))
     if expression is None:
         return []
     rows = _find(db, org, expression, b"", MAX_COMPARED)

@@ -24,7 +24,7 @@ _RANK = (
     f"coalesce({{0}}.written_at, {_NEVER}), coalesce({{0}}.declared_at, {_NEVER}), {{0}}.column_count,"
     f" coalesce({{0}}.read_at, {_NEVER}), {{0}}.schema_hash, {{0}}.columns_order"
 )
-#: Unchanged columns change the dataset as well if their schema overtakes that of another member, or a deletion.
+#: Unchanged columns also change the dataset if their schema overtakes the schema of another member, or a deletion.
 _SCHEMA_OVERTAKES = f"""
 ({{changes}}) OR EXISTS (
   SELECT 1 FROM ol_dataset d
