@@ -33,7 +33,7 @@ _RESULT_LINE = re.compile(r"^error: |^  (passed|warn|fail)|^  \S+  version ")
 
 
 class DemoStep(NamedTuple):
-    """A process to run, with the exit code expected of it."""
+    """A process to run, and its expected exit code."""
 
     args: tuple[str, ...]
     description: str

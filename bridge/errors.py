@@ -36,7 +36,7 @@ class JobFailed(PermanentError):
 
 
 class UnstorableRow(PermanentError):
-    """The store cannot hold these values."""
+    """The database cannot store the values of a row."""
 
 
 class IncompatibleStore(PermanentError):

@@ -22,7 +22,7 @@ _FLAGS = {"true": True, "1": True, "yes": True, "": True, "false": False, "0": F
 async def ingest_legacy(
     intake: Intake, legacy: LegacyReader, legacy_format: LegacyFormat, request: Request
 ) -> Response:
-    """Ingest one legacy body: 201 once its events are stored durably."""
+    """Ingest one legacy body; responds with 201 once its events are stored durably."""
     body = await intake.read_body(request.headers, request.receive)
     if isinstance(body, Response):
         return body

@@ -33,13 +33,13 @@ _events_decoder = msgspec.json.Decoder(_OpenMetadataBatch)
 
 
 async def ingest_event(intake: Intake, body: RequestBody) -> Response:
-    """Ingest one event: 201 once it is stored durably."""
+    """Ingest one event; responds with 201 once it is stored durably."""
     item = _read(intake, body)
     return await intake.commit([item]) or (rejection_response(item) if isinstance(item, RejectedInput) else _CREATED)
 
 
 async def ingest_batch(intake: Intake, body: RequestBody) -> Response:
-    """Ingest an array of events: 204 once all are stored durably, or 200 with the rejected ones."""
+    """Ingest an array of events; responds with 204 once all are stored durably, or with 200 and the rejected ones."""
     result = await _ingest_events(intake, body, lambda payload: decode_json(payload, _array_decoder))
     if isinstance(result, Response):
         return result

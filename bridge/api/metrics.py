@@ -19,7 +19,7 @@ _REASONS = ("rejected", "too_large", "unavailable")
 
 
 class Metrics:
-    """Metrics of one service; `disk` is the directory of the store, for free space."""
+    """Metrics of one service; `disk` is the directory whose free space is reported."""
 
     content_type = CONTENT_TYPE_LATEST
 

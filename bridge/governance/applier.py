@@ -65,7 +65,7 @@ class AssetApplier:
         self._clock = clock
 
     def group_ids(self, names: Iterable[QualifiedName]) -> dict[QualifiedName, bytes]:
-        """Identity groups of datasets by any of their names."""
+        """Identity group of each dataset, given by any of its names."""
         ids = {name: canonical_dataset_name(self._org, *name).id for name in names}
         groups = group_ids(self._db, self._org, set(ids.values()))
         return {name: groups.get(id_, id_) for name, id_ in ids.items()}

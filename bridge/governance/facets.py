@@ -56,7 +56,7 @@ STEWARD_FACETS = (GOVERNANCE, CONTRACT, EXPECTATIONS, SLA)
 
 
 def can_be_written_after(name: QualifiedName, last_micros: int) -> bool:
-    """Whether an event can be written after the latest one, which may carry the maximum timestamp."""
+    """Whether a later event is possible; false if the latest one carries the maximum timestamp."""
     if last_micros < MAX_MICROS:
         return True
     _log.warning(

@@ -18,7 +18,7 @@ _object_decoder = msgspec.json.Decoder(dict[str, Any])
 
 
 class FeedRow(NamedTuple):
-    """A row and its location. A malformed row holds its bytes and the problem."""
+    """A row and its location. A malformed row contains its bytes and the problem."""
 
     location: str
     values: Mapping[str, Any] | bytes

@@ -15,7 +15,7 @@ from connectors.openlineage.growing_file import FileIdentity, LineBatch
 
 @dataclass(slots=True, eq=False)
 class FollowedFile:
-    """A file, how much of it was ingested, and whether it may hold more."""
+    """A file, the end of its ingested part, and whether it may contain more."""
 
     path: Path
     name: str
@@ -154,7 +154,7 @@ class FileTracker:
         return not file.has_more and self._clock() - file.changed_at > _IDLE_SECONDS
 
     def release(self, files: Iterable[FollowedFile]) -> None:
-        """Close files that need not stay open; forget those that were deleted."""
+        """Close files, and forget deleted ones."""
         for file in files:
             self._open_files.close(file.identity)
             if file.is_deleted:

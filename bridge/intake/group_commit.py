@@ -136,7 +136,7 @@ class GroupCommitter:
         self._commit_task = None
 
     def _next_group(self) -> list[_PendingRequest]:
-        """Take whole requests from the queue until the group is large enough; at least one."""
+        """Take requests from the queue until the group is full, but at least one; requests are not split."""
         count = size = 0
         for request in self._queue:
             size += len(request.items)

@@ -177,7 +177,7 @@ def _file_format(output: Output) -> tuple[str, dict[str, Any]]:
 
 
 def _check_base_columns(output: Output, base: VersionManifest, columns: Mapping[str, str]) -> None:
-    """The base version must have the same columns; formats with named columns may gain new ones."""
+    """Require the columns of the base version; formats with named columns may have additional ones."""
     label = f"outputs.{output.dataset}: base version {base.version!r}"
     if base.format == "csv" and list(base.columns) != list(columns):
         raise ProcessNotReady(

@@ -31,7 +31,7 @@ class _JobType(msgspec.Struct, rename="camel"):
 
 
 class SpoolResult(NamedTuple):
-    """Numbers of sent and skipped events, and the reasons of rejected ones."""
+    """Numbers of sent and skipped events, and the reason for each rejected one."""
 
     events: int
     skipped: int

@@ -67,7 +67,7 @@ class UnproducedDataset(msgspec.Struct, frozen=True):
 
 
 class DagResult(msgspec.Struct, frozen=True):
-    """Processes by id, the dependencies between them, and whether these were truncated.
+    """Processes by id, the dependencies between them, and whether the dependencies were truncated.
 
     A query for one namespace also returns upstream processes in other namespaces.
     """

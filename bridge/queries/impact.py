@@ -23,7 +23,7 @@ class AffectedNode(NodeReference, frozen=True):
 
 
 class ImpactResult(msgspec.Struct, frozen=True):
-    """All that a change affects, nearest first, and the limit that truncated the walk, if any."""
+    """Affected datasets and jobs, nearest first, and the limit that truncated the walk, if any."""
 
     datasets: list[AffectedNode]
     jobs: list[AffectedNode]

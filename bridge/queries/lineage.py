@@ -78,7 +78,7 @@ _DIRECTIONS: dict[DirectionChoice, tuple[Direction, ...]] = {
 
 
 class EdgeResult(msgspec.Struct, frozen=True):
-    """Data flows from source to target in a job; null if they are unknown."""
+    """A data flow from source to target in a job; source and job are null if they are unknown."""
 
     source: NodeReference | None
     target: NodeReference

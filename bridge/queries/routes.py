@@ -13,7 +13,7 @@ _FIELD = "/{field}"
 
 
 def routes_of(query_type: type[Query[Any]]) -> list[str]:
-    """List the routes of a query, the one by name first: `{id}` would match it as well."""
+    """List the routes of a query; the route by name comes first, because `{id}` would match it."""
     routes = (
         [id_route(query_type)]
         if name_route(query_type) is None

@@ -101,7 +101,7 @@ class SyncExplanation(msgspec.Struct, frozen=True):
 
 
 class SyncItemsQuery(Query[Page[SyncItemResult]], frozen=True, kw_only=True):
-    """Sync items of a target by outcome; by default those that need attention."""
+    """Sync items of a target by outcome; by default, the items that need attention."""
 
     path = "/sync/items"
     result_type = Page[SyncItemResult]

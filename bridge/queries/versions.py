@@ -172,7 +172,7 @@ def _results(ctx: QueryContext, dataset: bytes, rows: list[_VersionRow]) -> list
 
 
 class PartitionResult(msgspec.Struct, frozen=True):
-    """A partition, and the versions that it is read from as `latest` and as `published`, if any."""
+    """A partition, and the versions from which `latest` and `published` read it, if any."""
 
     partition: str
     latest: str | None

@@ -64,7 +64,7 @@ UPDATE column_lineage SET is_active = ?5 WHERE org_id = ?1 AND target_id = ?2 AN
 
 
 class _NewestRun(NamedTuple):
-    """The run that counts for a job and target from now on, and the one that did before."""
+    """The newest run that reports column lineage of a target, and the run that was active before."""
 
     previous: "_ActiveRun | None"
     run: bytes

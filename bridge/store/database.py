@@ -70,7 +70,7 @@ class Database(Protocol):
         """Run the block on one snapshot of the store, unaffected by concurrent writes."""
 
     def last_stable_seq(self) -> int:
-        """Return a `seq` of the event log; no transaction that is still open can commit a smaller one."""
+        """Return a `seq` of the event log such that no open transaction can commit a smaller one."""
 
     def set_lock_timeout(self, seconds: float) -> None:
         """Set how long a write waits for another process before it raises StoreBusy."""

@@ -32,7 +32,7 @@ class _LogCounts(NamedTuple):
 
 
 class SourceTotals(NamedTuple):
-    """Counts of what one source sent; an event that several sources sent belongs to the first one."""
+    """Counts of the inputs from one source; an event that several sources sent counts for the first one."""
 
     source: str
     received: int

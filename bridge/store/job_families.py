@@ -26,7 +26,7 @@ def logical_jobs(db: Database, org: str, rule: FoldingRule, jobs: Iterable[bytes
 
 
 def family_members(db: Database, org: str, rule: FoldingRule, jobs: Iterable[bytes]) -> dict[bytes, set[bytes]]:
-    """Jobs that are shown as each of these jobs: the job itself, and actions one or two levels below."""
+    """Map each job to the jobs that are shown as it: the job itself, and actions one or two levels below."""
     logical = set(jobs)
     links = set(db.fetch_for_ids(_CHILDREN, sorted(logical), org))
     children = {child for _, child in links}

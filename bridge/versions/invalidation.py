@@ -27,7 +27,7 @@ WHERE org_id = ?1 AND partition_key = ?3 AND lifted_at IS NULL AND version_id IN
 
 
 class InvalidationOutcome(NamedTuple):
-    """The validity of a version, or of one of its partitions; no reason means that it is valid."""
+    """The validity of a version, or of one of its partitions; `reason` is None if it is valid."""
 
     dataset: bytes
     version: Version

@@ -78,7 +78,7 @@ class Version(NamedTuple):
         return self.partitions is None or partition in self.partitions
 
     def unreadable_reason(self, partition: str = WHOLE_VERSION) -> str | None:
-        """Return why it, or one of its partitions, must not be read; None if it may be read."""
+        """Return why the version, or one of its partitions, must not be read; None if it may be read."""
         if self.run_state != "COMPLETE" and self.run_uuid is not None:
             return f"its run {self.run_uuid} is {self.run_state or 'unknown'}, not COMPLETE"
         reason = self.invalid.get(WHOLE_VERSION) or self.invalid.get(partition)

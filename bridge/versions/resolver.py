@@ -39,7 +39,7 @@ class Resolution(NamedTuple):
 
 
 class VersionRequest(NamedTuple):
-    """A dataset, given by its group, and the version of it to resolve."""
+    """A dataset (group id), and which of its versions to resolve."""
 
     dataset: bytes
     selector: Selector = PUBLISHED

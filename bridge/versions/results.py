@@ -78,7 +78,7 @@ class PublishedDataset(msgspec.Struct, frozen=True):
 
 
 class PinnedVersion(msgspec.Struct, frozen=True):
-    """A version that is retained under a name until a time."""
+    """A version that a named pin retains until it expires."""
 
     name: str
     dataset: NodeReference
@@ -91,7 +91,7 @@ class PinnedVersion(msgspec.Struct, frozen=True):
 
 
 class VersionValidity(msgspec.Struct, frozen=True):
-    """The validity of a version, or of one of its partitions; no reason means that it is valid."""
+    """The validity of a version, or of one of its partitions; `reason` is null if it is valid."""
 
     dataset: NodeReference
     version: str

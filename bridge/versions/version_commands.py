@@ -40,7 +40,7 @@ class PinItem(DatasetArgument, frozen=True, kw_only=True):
 
 
 class ResolveItem(DatasetArgument, frozen=True, kw_only=True):
-    """A dataset, and the version of it to resolve."""
+    """A dataset, and which of its versions to resolve."""
 
     pin: SelectorField = "published"
     as_of: AsOfField = None
@@ -60,7 +60,7 @@ class ResolveResult(msgspec.Struct, frozen=True):
 
 
 class PinCommand(Command[PinResult], frozen=True, kw_only=True):
-    """Pin versions of several datasets under a name until a time, all or none."""
+    """Pin versions of several datasets under a name until an expiry time, all or none."""
 
     path = "/api/v1/pins"
     result_type = PinResult

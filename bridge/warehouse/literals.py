@@ -1,4 +1,4 @@
-"""SQL literals per dialect: exact, and on one line for any text."""
+"""Writes SQL literals per dialect: exact, and always on one line."""
 
 import re
 from datetime import datetime

@@ -59,7 +59,7 @@ def tokenize(texts: Iterable[str]) -> dict[str, None]:
 
 
 def parse_query(query: str) -> list[QueryWord]:
-    """Parse a query: every word must match, the last one as a prefix."""
+    """Parse a query: every word must match, and the last one may be a prefix."""
     alternatives = (_alternatives(match.group()) for match in _WORD.finditer(_composed(query)))
     words = list(islice((word for word in alternatives if word), MAX_WORDS))
     if words:
