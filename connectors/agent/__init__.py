@@ -1,1 +1,1 @@
-"""The agent: one file that stands in front of a command, or is imported by an old script."""
+"""The agent: a single file that wraps a command, or that scripts import."""

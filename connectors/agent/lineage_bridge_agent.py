@@ -10,12 +10,12 @@ One file, Python 3.6 or newer, standard library only: copy it to the machines th
   lineage-bridge-agent register_process BOX/JOB SUCCESS
 
 Events are first written to a spool, one file per event. A background process (the sender) delivers them to the
-service. Events that it cannot deliver stay in the spool until the next call or `flush`. No failure of the agent or of
-the service changes the outcome of the command: it uses the agent's own standard streams, and the agent exits as the
-command does, with the same exit code or by the same signal.
+service. Events that it cannot deliver stay in the spool until the next call or `flush`. A failure of the agent or the
+service never changes the outcome of the command: the command uses the agent's own standard streams, and the agent
+exits like the command, with the same exit code or by the same signal.
 
-Environment variables: LINEAGE_BRIDGE_URL, LINEAGE_BRIDGE_API_KEY, LINEAGE_BRIDGE_SPOOL; from Autosys AUTO_JOB_NAME,
-AUTOSERV, AUTORUN. The agent sets LINEAGE_BRIDGE_PARENT_RUN for the command, so that an agent that the command starts
+Environment variables: LINEAGE_BRIDGE_URL, LINEAGE_BRIDGE_API_KEY, LINEAGE_BRIDGE_SPOOL; from Autosys, AUTO_JOB_NAME,
+AUTOSERV and AUTORUN. The agent sets LINEAGE_BRIDGE_PARENT_RUN for the command; an agent started by the command then
 reports this run as its parent.
 """
 
@@ -33,21 +33,21 @@ DEFAULT_URL = "http://127.0.0.1:8090"
 #: Directory on a local disk that contains each user's spool.
 DEFAULT_SPOOL_ROOT = "/var/tmp"
 _SPOOL_PREFIX = "lineage-bridge-spool-"
-#: Capacity of a spool. A run event beyond it is sent at once, and dropped if the service does not accept it.
-#: A registration beyond it is dropped.
+#: Capacity of a spool. If it is full, a run event is sent directly, and dropped if the service does not accept it; a
+#: registration is dropped.
 MAX_SPOOL_FILES, MAX_SPOOL_BYTES = 20000, 200 << 20
 REQUEST_TIMEOUT_SECONDS = 5.0
 #: Interval between the RUNNING events of a run.
 HEARTBEAT_SECONDS = 300.0
 #: How long the sender retries after the command has ended.
 DELIVERY_SECONDS = 60.0
-#: How long PID 1 of a container waits for its sender, which is killed when PID 1 exits.
+#: How long an agent that is PID 1 of a container waits for its sender, which is killed when PID 1 exits.
 LINGER_SECONDS = 2.0
 #: Retention of attempt counters (one file per run), and the minimum interval between two cleanups.
 ATTEMPT_RETENTION_SECONDS, MAX_ATTEMPT_FILES, CLEANUP_INTERVAL_SECONDS = 7 * 86400.0, 20000, 3600.0
 #: How long to wait for a reply from a child process of the agent.
 LOCAL_REPLY_SECONDS = 1.0
-#: Maximum delay between the processes of a group when a signal is sent to the group.
+#: Maximum delay with which the processes of a group receive a signal that is sent to the group.
 GROUP_SIGNAL_SECONDS = 0.002
 MAX_MANIFEST_PROBLEMS = 10
 EXIT_NOT_FOUND, EXIT_NOT_STARTED, EXIT_USAGE, EXIT_UNDELIVERED = 127, 126, 2, 1
@@ -65,14 +65,14 @@ _FORWARDED_SIGNALS = (
 _READ_BYTES = 1 << 20
 _PARENT_RUN_VARIABLE = "LINEAGE_BRIDGE_PARENT_RUN"
 _AUTOSYS_VARIABLES = ("AUTO_JOB_NAME", "AUTOSERV", "AUTORUN")
-#: Namespaces accepted in NAMESPACE=NAME in any letter case, besides URLs and any other word in capitals.
+#: Namespaces that NAMESPACE=NAME accepts in any letter case; it also accepts URLs, and any other word in capitals.
 NAMESPACE_KEYWORDS = frozenset(
     "abfs abfss adl bigquery cassandra db2 dbfs file gcs gs hdfs hive iceberg impala kafka local mariadb mongodb"
     " mssql mysql nfs oracle postgres postgresql redshift s3 s3a s3n sftp snowflake sqlite sqlserver teradata unix"
     " vertica wasb wasbs".split()
 )
 _FILE_NAMESPACES = frozenset(("file", "local", "nfs", "unix"))
-#: URL schemes that have a container before the `@`, where other schemes have credentials.
+#: Schemes of URLs with a container before the `@`, where other URLs have credentials.
 _CONTAINER_SCHEMES = frozenset(("abfs", "abfss", "wasb", "wasbs"))
 _RUN_EVENT = "run_event"
 _ROUTES = {
@@ -80,7 +80,7 @@ _ROUTES = {
     "dataset": "/api/v1/legacy/register_dataset",
     "process": "/api/v1/legacy/register_process",
 }
-#: Files with one byte per dropped event. Two, because the next run and the next `flush` each report the number once.
+#: Files with one byte per dropped event. There are two, because the next run and the next `flush` both report drops.
 _DROPPED_FOR_RUN, _DROPPED_FOR_FLUSH = ".dropped-by-run", ".dropped"
 
 
@@ -103,7 +103,7 @@ def _to_json(body):
 
 
 def _to_utf8(value):
-    """Replace bytes that are not UTF-8, which Python keeps as surrogates in paths and arguments."""
+    """Replace bytes that are not UTF-8, which Python represents as surrogates in paths and arguments."""
     if isinstance(value, str):
         return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     if isinstance(value, dict):
@@ -141,13 +141,13 @@ def _try_lock(descriptor, shared):
     try:
         fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except OSError as error:
-        # Other errors mean that the file system has no locks: continue without.
+        # Any other error means that the file system does not support locks; continue without one.
         return error.errno not in (errno.EAGAIN, errno.EACCES)
     return True
 
 
 def _move_above_stdio(descriptor):
-    """Move a descriptor above 2: where the job has closed a standard stream, a new descriptor takes its number."""
+    """Move a descriptor above 2, because a new descriptor takes the number of a standard stream that is closed."""
     import fcntl
 
     if descriptor > 2:
@@ -169,7 +169,7 @@ def wait_readable(descriptor, seconds):
 
 
 def _detach_from_job(*keep):
-    """Leave the session, directory, signals, streams and files of the job, so that this process keeps none in use."""
+    """Detach from the session, directory, signals, streams and files of the job, so that none stays in use."""
     os.setsid()
     os.chdir("/")
     for name in _FORWARDED_SIGNALS:
@@ -216,7 +216,7 @@ def _print(message):
 
 
 def job_name(job_option, environment, command):
-    """Return namespace and name: from --job, else from Autosys, else from the name of the command."""
+    """Return namespace and name from --job, else from the Autosys variables, else from the name of the command."""
     if job_option:
         namespace, separator, name = job_option.rpartition("=")
         return (namespace, name) if separator else ("AUTOSYS", job_option)
@@ -227,7 +227,7 @@ def job_name(job_option, environment, command):
 
 
 def parse_dataset(text, base_dir):
-    """Parse a dataset of the command line: a path relative to `base_dir`, a URL, or NAMESPACE=NAME."""
+    """Parse a dataset from the command line: a path relative to `base_dir`, a URL, or NAMESPACE=NAME."""
     namespace, separator, name = text.partition("=")
     server = namespace.partition("://")[2]
     is_server = server and "/" not in server and "?" not in server
@@ -240,7 +240,7 @@ def parse_dataset(text, base_dir):
 
 
 def build_dataset(namespace, name, base_dir):
-    """Build a dataset from an explicit namespace and name; file namespaces get an absolute path."""
+    """Build a dataset from an explicit namespace and name; the name in a file namespace becomes an absolute path."""
     if "://" in name:
         return {"namespace": _without_credentials(namespace), "name": _without_credentials(name)}
     if namespace.lower() in _FILE_NAMESPACES:
@@ -250,7 +250,7 @@ def build_dataset(namespace, name, base_dir):
 
 
 def merge_datasets(datasets, manifest_entries, base_dir):
-    """Add the facets of manifest entries to the datasets they name, and append datasets that are not in the list."""
+    """Add manifest entries to a list of datasets: their facets to existing datasets, and new datasets to the end."""
     merged = list(datasets)
     for entry in manifest_entries:
         name, namespace = entry.get("name") or entry.get("path"), entry.get("namespace")
@@ -303,7 +303,7 @@ def _without_user(rest):
     if "@" in host:
         return host.rpartition("@")[2] + slash + path
     port = host.partition(":")[2]
-    # A port is numeric; anything else after the colon is the first part of a password.
+    # A port is numeric; anything else after the colon is the beginning of a password.
     return path.partition("@")[2] if port and not port.isdigit() and "@" in path else rest
 
 
@@ -334,7 +334,7 @@ def read_manifest(path):
 
 
 def manifest_datasets(side, entries, problems):
-    """Return the valid entries of one side as objects; append a message to `problems` for each invalid one.
+    """Return the valid entries of one side as objects, and append a message to `problems` for each invalid entry.
 
     An entry is an object with a name or path, or a string in the format of --input and --output.
     """
@@ -355,11 +355,12 @@ def manifest_datasets(side, entries, problems):
 def print_manifest_problems(path):
     """Print the problems of a manifest; give up after LOCAL_REPLY_SECONDS."""
     reader, writer = (_move_above_stdio(descriptor) for descriptor in os.pipe())
-    # A child process reads the file, because the read may block (a stale network mount, for example).
+    # A child process reads the file, because reading may block, for example on a stale network mount.
     if os.fork() == 0:
         try:
             _detach_from_job(writer)
-            os.write(writer, "; ".join(read_manifest(path)[1]).encode("utf-8", "replace"))
+            _, found_problems = read_manifest(path)
+            os.write(writer, "; ".join(found_problems).encode("utf-8", "replace"))
         finally:
             os._exit(0)
     os.close(writer)
@@ -369,7 +370,7 @@ def print_manifest_problems(path):
 
 
 def add_file_size(dataset):
-    """Add the size of a file, or the total size and number of files of a directory; return whether facets changed."""
+    """Add the size of a file, or the total size and file count of a directory; return whether facets changed."""
     path = (dataset.get("facets") or {}).get("path")
     if not isinstance(path, str) or "://" in path or "size" in dataset["facets"]:
         return False
@@ -397,11 +398,11 @@ def add_line_counts_and_checksums(event, count, checksum):
         if not isinstance(path, str) or not os.path.isfile(path):
             continue
         try:
-            lines, digest = _count_and_hash(path)
+            line_count, digest = _count_and_hash(path)
         except OSError:
             continue
         if count and "rows" not in facets:
-            facets["rows"] = lines
+            facets["rows"] = line_count
             added = True
         if checksum and "checksum" not in facets:
             facets["checksum"] = "sha256:" + digest
@@ -410,29 +411,29 @@ def add_line_counts_and_checksums(event, count, checksum):
 
 
 def _count_and_hash(path):
-    """Return the number of lines, including a last one without a newline, and the SHA-256 digest."""
+    """Return the number of lines, including a last line without a newline, and the SHA-256 digest."""
     import hashlib
 
-    lines, digest, last_byte = 0, hashlib.sha256(), b"\n"
+    line_count, digest, last_byte = 0, hashlib.sha256(), b"\n"
     with open(path, "rb") as file:
         chunk = file.read(_READ_BYTES)
         while chunk:
-            lines += chunk.count(b"\n")
+            line_count += chunk.count(b"\n")
             digest.update(chunk)
             last_byte = chunk[-1:]
             chunk = file.read(_READ_BYTES)
-    return lines + (0 if last_byte == b"\n" else 1), digest.hexdigest()
+    return line_count + (0 if last_byte == b"\n" else 1), digest.hexdigest()
 
 
 # --- Spool ---
 
 
 class Spool:
-    """Directory with the events of one user that wait for delivery.
+    """A directory with the events of one user that have not been delivered yet.
 
-    <microseconds>-<pid>-<random>.<kind>.json  an event: written under a hidden name, complete once it is renamed
-    refused/                                   events that the service rejected, and the reason in .reason files
-    attempts/                                  start counters, one file per run; .swept marks the last cleanup
+    <microseconds>-<pid>-<random>.<kind>.json  an event; it is written under a hidden name and renamed when complete
+    refused/                                   events that the service rejected, with the reasons in .reason files
+    attempts/                                  counters of starts, one file per run; .swept marks the last cleanup
     .lock                                      locked by the process that delivers the events
     .dropped, .dropped-by-run                  counters of dropped events
     """
@@ -445,9 +446,9 @@ class Spool:
         self._adds_until_check = 0
 
     def is_private(self):
-        """Return whether the spool is a directory, not a link, that only this user can write to.
+        """Return whether the spool is a real directory (not a link) that only this user can write to.
 
-        Its events are sent with this user's API key.
+        This matters because its events are sent with this user's API key.
         """
         try:
             status = os.lstat(self.directory)
@@ -476,7 +477,7 @@ class Spool:
         return True
 
     def pending(self):
-        """Return the names of the waiting events, oldest first."""
+        """Return the names of the pending events, oldest first."""
         try:
             names = os.listdir(self.directory) if self.is_private() else []
         except OSError:
@@ -484,7 +485,7 @@ class Spool:
         return sorted(name for name in names if _event_kind(name) in _ROUTES and not name.startswith("."))
 
     def read(self, name):
-        """Return the content of an event; None if it was delivered meanwhile or is not a regular file."""
+        """Return the content of an event; None if it is no longer pending or not a regular file."""
         try:
             flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK  # do not block on a named pipe
             with os.fdopen(os.open(os.path.join(self.directory, name), flags), "rb") as file:
@@ -500,7 +501,7 @@ class Spool:
             pass
 
     def reject(self, name, reason):
-        """Move an event that the service rejected to `refused/`, with the reason; return whether that succeeded."""
+        """Move an event that the service rejected to `refused/` and add the reason; return whether that succeeded."""
         try:
             directory = self._create_directory("refused")
             with open(os.path.join(directory, name + ".reason"), "wb") as file:
@@ -511,7 +512,7 @@ class Spool:
         return True
 
     def lock(self):
-        """Return an open file that holds the delivery lock; None if the lock is taken or the spool is not usable."""
+        """Take the delivery lock; return the file that holds it, or None if it is taken or the spool is unusable."""
         try:
             if not self.is_private():
                 return None
@@ -544,7 +545,7 @@ class Spool:
         return self._file_size(counter) if self.is_private() else 0
 
     def subtract_dropped(self, counter, count):
-        """Subtract dropped events that have been reported; other processes may have counted more meanwhile."""
+        """Subtract dropped events that have been reported; other processes may have counted more since then."""
         try:
             if count:
                 os.truncate(os.path.join(self.directory, counter), max(0, self._file_size(counter) - count))
@@ -552,7 +553,7 @@ class Spool:
             pass
 
     def next_attempt(self, job, run_id):
-        """Count a start of this run and return its number; Autosys does not pass the number of the try to the job."""
+        """Count a start of this run and return its number, because Autosys does not pass the attempt to the job."""
         import hashlib
 
         key = hashlib.sha256(("%s\0%s" % (job, run_id)).encode("utf-8", "replace")).hexdigest()[:32]
@@ -572,7 +573,7 @@ class Spool:
         return 1
 
     def remove_old_attempts(self):
-        """Delete attempt counters that are too old or too many, at most once per CLEANUP_INTERVAL_SECONDS."""
+        """Delete old and surplus attempt counters, at most once per CLEANUP_INTERVAL_SECONDS."""
         directory = os.path.join(self.directory, "attempts")
         marker = os.path.join(directory, ".swept")
         now = time.time()
@@ -615,7 +616,7 @@ class Spool:
         return directory
 
     def _is_full(self):
-        # Listing the directory is slow: repeat it only after 1/16 of the free capacity has been used.
+        # Listing the directory is slow, so do it again only after 1/16 of the free capacity has been used.
         self._adds_until_check -= 1
         if self._adds_until_check > 0:
             return False
@@ -623,7 +624,7 @@ class Spool:
         self._adds_until_check = (self.max_files - len(names)) // 16
         if len(names) >= self.max_files:
             return True
-        if len(names) * (4 << 10) < self.max_bytes:  # skip reading all file sizes: 4 KiB each would fit
+        if len(names) * (4 << 10) < self.max_bytes:  # far from full at 4 KiB per file: do not read the file sizes
             return False
         return sum(self._file_size(name) for name in names) >= self.max_bytes
 
@@ -643,7 +644,7 @@ def _event_kind(file_name):
 
 
 class ServiceConnection:
-    """HTTP connection to lineage-bridge, opened at the first request and kept open."""
+    """HTTP connection to lineage-bridge, opened by the first request and kept open."""
 
     def __init__(self, url, api_key, timeout=REQUEST_TIMEOUT_SECONDS):
         self._url = url
@@ -653,7 +654,7 @@ class ServiceConnection:
         self._base_path = ""
 
     def send(self, kind, body):
-        """Send an event; return the status and text of the response, or None and the error."""
+        """Send an event; return status and text of the response, or None and the error."""
         headers = {"Content-Type": "application/json"}
         if self._api_key:
             headers["Authorization"] = "Bearer " + self._api_key
@@ -665,9 +666,9 @@ class ServiceConnection:
                 self._connection.request("POST", self._base_path + _ROUTES[kind], body, headers)
                 response = self._connection.getresponse()
                 return response.status, response.read(2000).decode("utf-8", "replace")
-            except Exception as error:  # whatever the network does, the caller keeps the event
+            except Exception as error:  # after any error, the caller keeps the event
                 self.close()
-                if not reused:  # the server may have closed a reused connection: try once with a new one
+                if not reused:  # a server may have closed a reused connection, so try once with a new one
                     return None, "%s: %s" % (type(error).__name__, error)
 
     def close(self):
@@ -690,10 +691,10 @@ class ServiceConnection:
 
 
 def deliver_pending(spool, connection, deadline=None):
-    """Deliver all pending events, including those added meanwhile.
+    """Deliver all pending events, including those added while it runs.
 
     Returns the number of delivered events, the number of rejected events, and why delivery stopped early (or None).
-    The deadline is a time of the monotonic clock.
+    `deadline` is a `time.monotonic()` value.
     """
     lock = spool.lock()
     if lock is None:
@@ -731,7 +732,7 @@ def deliver_files(spool, connection, names, outcomes, deadline):
 def deliver_file(spool, connection, name):
     """Deliver one event.
 
-    Returns "delivered", "rejected" or None (the event stays), and why delivery must stop (None: continue).
+    Returns "delivered", "rejected" or None (the event stays pending), and why delivery must stop (None to continue).
     """
     body = spool.read(name)
     if body is None:
@@ -743,14 +744,14 @@ def deliver_file(spool, connection, name):
         spool.remove(name)
         return "delivered", None
     if status in (400, 413, 422):
-        # Sending this event again would never succeed.
+        # The service would reject this event again.
         return "rejected" if spool.reject(name, "%d %s" % (status, text)) else None, None
     return None, "%d %s" % (status, text)
 
 
 def send_or_drop(spool, connection, event):
     """Send a run event that did not fit into the spool; count it as dropped if the service does not accept it."""
-    status = connection.send(_RUN_EVENT, _to_json(event))[0]
+    status, _ = connection.send(_RUN_EVENT, _to_json(event))
     if status is None or not 200 <= status < 300:
         spool.count_dropped()
 
@@ -763,7 +764,7 @@ class CommandRun:
 
     def __init__(self, options, environment, spool):
         self.options = options
-        # The sender resolves paths after it has left the working directory of the job.
+        # Needed because the sender resolves paths after it has left the working directory of the job.
         self._base_dir = _current_dir()
         self.manifest = _absolute(options.manifest, self._base_dir) if options.manifest else None
         self._datasets = {
@@ -773,7 +774,7 @@ class CommandRun:
         self.parent = parent_run(environment)
         self._autosys = [environment.get(name) for name in _AUTOSYS_VARIABLES]
         if self.parent:
-            environment = {}  # the Autosys variables describe the parent
+            environment = {}  # ignore the Autosys variables, which describe the parent
         self.namespace, self.name = job_name(options.job, environment, options.command)
         self.run_id = options.run_id or environment.get("AUTORUN") or ""
         if not self.run_id:
@@ -787,7 +788,8 @@ class CommandRun:
     def event(self, event_type, ended=False, **facets):
         """Build an event; with `ended`, add the end time and the duration.
 
-        Elapsed time is monotonic, so that a run does not end before its start if the system clock is set back.
+        The duration comes from the monotonic clock, so that a run never ends before its start if the system clock is
+        set back.
         """
         elapsed = time.monotonic() - self._monotonic_start
         run = {"runId": self.run_id, "startTime": _iso_time(self.start), "facets": self._run_facets(facets)}
@@ -802,12 +804,12 @@ class CommandRun:
         }
         for side, datasets in self._datasets.items():
             if datasets:
-                # Copies: details are added to the datasets of single events.
+                # Copy the datasets, because details are added to those of one event only.
                 event[side] = [dict(dataset, facets=dict(dataset.get("facets") or {})) for dataset in datasets]
         return event
 
     def end_event(self, event_type, exit_code, killed_by):
-        """Build the end event without reading any file; `killed_by` is a signal number or None."""
+        """Build the end event without reading any files; `killed_by` is a signal number or None."""
         facets = {"exitCode": exit_code}
         if killed_by is not None:
             facets["signal"] = killed_by
@@ -843,7 +845,8 @@ class CommandRun:
 def parent_run(environment):
     """Return the run of the command that started this agent, or None.
 
-    If the Autosys variables have changed since, Autosys started a job that only inherited the variable.
+    If the Autosys variables have changed since, Autosys has started another job, which only inherited the parent
+    variable.
     """
     try:
         context = json.loads(environment.get(_PARENT_RUN_VARIABLE) or "{}")
@@ -857,15 +860,15 @@ def parent_run(environment):
 
 
 class ChildCommand:
-    """The command, a child process with the agent's own streams.
+    """The command, as a child process with the agent's own streams.
 
-    Signals that only the agent receives are forwarded. Those sent to the process group reach the command anyway.
+    Signals that only the agent receives are forwarded. Signals sent to the process group reach the command anyway.
     """
 
     def __init__(self, arguments):
         self._arguments = arguments
         self._signals = {getattr(signal, name) for name in (*_FORWARDED_SIGNALS, "SIGCHLD") if hasattr(signal, name)}
-        # Signals are blocked and read with sigwait: none is lost before the command starts, none kills the agent.
+        # Signals are blocked and read with sigwait, so none is lost before the command starts or kills the agent.
         self._original_mask = signal.pthread_sigmask(signal.SIG_BLOCK, self._signals)
         self._original_handlers = {number: signal.signal(number, lambda *_: None) for number in self._signals}
 
@@ -877,11 +880,11 @@ class ChildCommand:
             _flush_streams()
             child = os.fork()
         except OSError:
-            self._exec()  # no descriptor or process left: run the command in place of the agent
+            self._exec()  # out of descriptors or processes, so run the command in place of the agent
         if child == 0:
             self._exec_in_child(errno_reader, errno_writer)
         os.close(errno_writer)
-        # Started after the command: a group signal in between is delivered twice, and never lost.
+        # Started after the command, so a group signal in between may be delivered twice, but is never lost.
         probe = GroupSignalProbe()
         status = self._forward_signals_until_exit(child, probe)
         probe.stop()
@@ -904,9 +907,9 @@ class ChildCommand:
             os._exit(EXIT_NOT_FOUND)
 
     def _exec(self):
-        """Replace this process by the command, with the signal mask and handlers that the agent was started with."""
+        """Replace this process with the command, with the signal mask and handlers the agent was started with."""
         for number, handler in self._original_handlers.items():
-            # A callable is Python's own handler of SIGINT.
+            # A callable is Python's own SIGINT handler.
             signal.signal(number, signal.SIG_DFL if handler is None or callable(handler) else handler)
         for name in ("SIGPIPE", "SIGXFSZ"):
             signal.signal(getattr(signal, name), signal.SIG_DFL)  # Python ignores these
@@ -919,12 +922,12 @@ class ChildCommand:
             os.execv("/bin/sh", ["/bin/sh", *self._arguments])  # a script without a #! line, as in a shell
 
     def _forward_signals_until_exit(self, child, probe):
-        """Return the wait status of the command."""
+        """Forward signals until the command exits; return its wait status."""
         while True:
             try:
                 exited, status = os.waitpid(child, os.WNOHANG)
             except ChildProcessError:
-                return 0  # already reaped: its exit code cannot be known
+                return 0  # already reaped, so its exit code is lost
             if exited:
                 return status
             number = signal.sigwait(self._signals)
@@ -948,7 +951,7 @@ class GroupSignalProbe:
             self._reply_reader, reply_writer = (_move_above_stdio(descriptor) for descriptor in os.pipe())
             self._child = os.fork()
         except OSError:
-            return  # without a probe every signal is forwarded: some arrive twice, none is lost
+            return  # without a probe, every signal is forwarded, so some arrive twice, but none is lost
         if self._child == 0:
             try:
                 _close_descriptors(request_reader, reply_writer)
@@ -961,11 +964,11 @@ class GroupSignalProbe:
     def was_sent_to_group(self, number):
         """Return whether a signal that the agent received was sent to its whole process group."""
         if not self._ask(number):
-            time.sleep(GROUP_SIGNAL_SECONDS)  # some systems signal the processes of a group one after the other
+            time.sleep(GROUP_SIGNAL_SECONDS)  # some systems signal the processes of a group one by one
             if not self._ask(number):
                 return False
         while number in signal.sigpending():
-            # Arrived meanwhile; the probe may have merged both into one pending signal.
+            # The signal arrived again; the probe may have merged both into one pending signal.
             signal.sigwait([number])
             self._ask(number)
         return True
@@ -989,11 +992,11 @@ class GroupSignalProbe:
                 return os.read(self._reply_reader, 1) == b"y"
         except OSError:
             pass
-        self.stop()  # the probe was stopped or killed; a late reply would be taken for the next one
+        self.stop()  # the probe hangs or was killed; a late reply would be mistaken for the reply to the next request
         return False
 
     def _serve(self, request_reader, reply_writer):
-        """Reply to each signal number whether that signal is pending, and clear it, until the agent exits."""
+        """Answer for each requested signal whether it is pending, and clear it, until the agent exits."""
         while True:
             request = os.read(request_reader, 1)
             if not request:
@@ -1005,18 +1008,18 @@ class GroupSignalProbe:
 
 
 def exit_like(exit_code, killed_by):
-    """Exit as the command did: killed by the same signal, or with its exit code."""
+    """Exit like the command: killed by the same signal, or with the same exit code."""
     _flush_streams()
     if killed_by is not None and os.getpid() != 1:  # PID 1 cannot kill itself with a signal
         try:
             import resource
 
-            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the core file of the command is enough
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # only the command writes a core file
             if killed_by not in (signal.SIGKILL, signal.SIGSTOP):
                 signal.signal(killed_by, signal.SIG_DFL)
             os.kill(os.getpid(), killed_by)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, [killed_by])
-            time.sleep(1)  # until the signal is delivered
+            time.sleep(1)  # wait until the signal is delivered
         except (OSError, ValueError):
             pass
     os._exit(exit_code)
@@ -1028,8 +1031,8 @@ def exit_like(exit_code, killed_by):
 def start_sender(spool, options, command_run, unspooled_start):
     """Start the sender, which delivers events while the command runs.
 
-    Returns two descriptors: one to write the result of the command to, and one on which the sender writes once it has
-    detached from the job, and which it closes after it has first tried to deliver the end event.
+    Returns two descriptors. The agent writes the result of the command to the first one. The sender writes to the
+    second one when it has detached from the job, and closes it after its first attempt to deliver the end event.
     """
     result_reader, result_writer = (_move_above_stdio(descriptor) for descriptor in os.pipe())
     status_reader, status_writer = (_move_above_stdio(descriptor) for descriptor in os.pipe())
@@ -1056,7 +1059,7 @@ def notify_sender(sender, result, linger):
         return
     result_writer, status_reader = sender
     if wait_readable(status_reader, LOCAL_REPLY_SECONDS):
-        os.read(status_reader, _READ_BYTES)  # the sender has detached: it holds no file or stream of the job
+        os.read(status_reader, _READ_BYTES)  # the sender has detached from the files and streams of the job
     try:
         os.write(result_writer, json.dumps(result).encode("utf-8"))
         os.close(result_writer)
@@ -1085,7 +1088,7 @@ def run_sender(spool, connection, options, command_run, unspooled_start, descrip
         result += data
     end_event, spooled = build_end_event(spool, command_run, result)
     if options.linger:
-        deliver_pending(spool, connection)  # reading output files may take longer than the agent waits
+        deliver_pending(spool, connection)  # before reading output files, which may take longer than the agent waits
     changed = command_run.add_dataset_details(end_event)
     if options.count or options.checksum:
         changed = add_line_counts_and_checksums(end_event, options.count, options.checksum) or changed
@@ -1097,11 +1100,11 @@ def run_sender(spool, connection, options, command_run, unspooled_start, descrip
 
 
 def build_end_event(spool, command_run, result):
-    """Build the end event from the result that the agent wrote; return it, and whether it is in the spool."""
+    """Build the end event from the result sent by the agent; return the event, and whether it is in the spool."""
     try:
         event_type, exit_code, killed_by, spooled = json.loads(result.decode("utf-8"))
     except ValueError:
-        # The pipe was closed without a result.
+        # The agent has closed the pipe without a result.
         error = {"message": "the agent was killed", "programmingLanguage": "SHELL"}
         end_event = command_run.event("ABORT", True, errorMessage=error)
         return end_event, spool.add(_RUN_EVENT, end_event)
@@ -1109,18 +1112,18 @@ def build_end_event(spool, command_run, result):
 
 
 def deliver_with_retries(spool, connection, status_writer):
-    """Deliver pending events for up to DELIVERY_SECONDS; an agent that lingers waits for the first try only."""
+    """Deliver pending events for up to DELIVERY_SECONDS; an agent that lingers waits only for the first attempt."""
     deadline, delay = time.monotonic() + DELIVERY_SECONDS, 0.5
-    stop_reason = deliver_pending(spool, connection, deadline)[2]
+    _, _, stop_reason = deliver_pending(spool, connection, deadline)
     os.close(status_writer)
     while stop_reason is not None and spool.pending() and time.monotonic() < deadline:
         time.sleep(delay)
         delay = min(delay * 2, 10)
-        stop_reason = deliver_pending(spool, connection, deadline)[2]
+        _, _, stop_reason = deliver_pending(spool, connection, deadline)
 
 
 def deliver_in_background(spool, url, api_key):
-    """Deliver pending events in a detached process; if that cannot be started, the next call delivers them."""
+    """Deliver pending events in a detached process; if it cannot be started, the next call delivers them."""
     try:
         child = os.fork()
         if child == 0:
@@ -1139,7 +1142,7 @@ def deliver_in_background(spool, url, api_key):
 
 
 def run_and_report(options, environment):
-    """Run a command, report the run, and exit as the command did; does not return."""
+    """Run a command, report the run, and exit like the command; does not return."""
     command = ChildCommand(options.command)
     spool = Spool(options.spool)
     command_run = sender = None
@@ -1166,7 +1169,7 @@ def run_and_report(options, environment):
 
 
 def spool_start_event(command_run, spool):
-    """Write the START event, with the number of dropped events; return it, and whether it is in the spool."""
+    """Write the START event with the number of dropped events; return it, and whether it is in the spool."""
     dropped = spool.dropped_count(_DROPPED_FOR_RUN)
     facets = {"droppedEvents": dropped} if dropped else {}
     start_event = command_run.event("START", **facets)
@@ -1190,10 +1193,10 @@ def _in_ranges(exit_code, ranges):
 
 
 def flush(options):
-    """Deliver all pending events of this user; as root, those of all users. Return the exit code."""
+    """Deliver all pending events of this user or, as root, of all users; return the exit code."""
     if os.geteuid() != 0:
         return flush_own_spool(options)
-    # Imported while still root: the other users may not be able to read root's Python installation.
+    # Imported while still root, because other users may not be able to read root's Python installation.
     import encodings.idna  # noqa: F401 - used by http.client
     import fcntl  # noqa: F401 - used by _try_lock
     import http.client  # noqa: F401 - used by ServiceConnection
@@ -1236,20 +1239,21 @@ def spool_owners(root):
 
 
 def run_as_user(user, action):
-    """Run `action` in a child process with the rights of (user id, group id) only; return the exit code.
+    """Run `action` in a child process as `user` (user id, group id); return the exit code.
 
-    Root must not follow links in a directory that another user can write to.
+    Root itself must not follow links in a directory that another user can write to.
     """
+    user_id, group_id = user
     child = os.fork()
     if child == 0:
         exit_code = EXIT_UNDELIVERED
         try:
             os.setgroups([])
-            os.setgid(user[1])
-            os.setuid(user[0])
+            os.setgid(group_id)
+            os.setuid(user_id)
             exit_code = action()
         except Exception as error:
-            _print("user %d: %s: %s" % (user[0], type(error).__name__, error))
+            _print("user %d: %s: %s" % (user_id, type(error).__name__, error))
         finally:
             os._exit(exit_code)
     status = os.waitpid(child, 0)[1]
@@ -1286,7 +1290,7 @@ def register_and_deliver(kind, body, spool, url, api_key):
 
 
 def normalize_registration(body):
-    """Name the dataset as `run` names the datasets of its options, and add the path of a file."""
+    """Name the dataset like `run` names the datasets in its options, and add the path of a file."""
     name, namespace, base_dir = str(body["name"]), body.get("namespace"), _current_dir()
     dataset = build_dataset(str(namespace), name, base_dir) if namespace else parse_dataset(name, base_dir)
     normalized = dict(dataset.pop("facets", {}), **body)
@@ -1312,7 +1316,7 @@ def handle_register(options):
 def install(path):
     """Copy this file to `path`, executable by all users; return the exit code.
 
-    The copy replaces an older version atomically, so agents that run it meanwhile are not affected.
+    The copy replaces an older version atomically, so agents that are running are not affected.
     """
     if os.path.isdir(path):
         path = os.path.join(path, "lineage-bridge-agent")
@@ -1333,13 +1337,13 @@ def install(path):
 
 
 class InvalidOption(str):
-    """The text of an option value that could not be parsed."""
+    """The text of an option value that cannot be parsed."""
 
     __slots__ = ()
 
 
 def tolerant(parse):
-    """Make a parser return InvalidOption instead of failing: the command must run even if an option is wrong."""
+    """Make a parser return InvalidOption instead of failing: the command must run even with invalid options."""
 
     def parse_or_keep(text):
         try:
@@ -1354,10 +1358,11 @@ def parse_exit_codes(text):
     """Parse exit codes such as 0,4-8 into inclusive ranges; raises ValueError."""
     ranges = []
     for part in filter(None, text.replace(" ", "").split(",")):
-        low, dash, high = part.partition("-")
-        ranges.append((int(low), int(high if dash else low)))
-        if ranges[-1][0] > ranges[-1][1]:
+        first, dash, last = part.partition("-")
+        low, high = int(first), int(last if dash else first)
+        if low > high:
             raise ValueError(part)
+        ranges.append((low, high))
     return ranges
 
 
@@ -1465,9 +1470,9 @@ def main(arguments=None):
 
 
 def handle_run(parser, options, unknown):
-    """Run a command and report the run. If an option is invalid, print that and run the command without reporting."""
+    """Run a command and report the run; if an option is invalid, print the problem and only run the command."""
     command = options.command
-    # After an unknown option, the arguments before the -- may be its value.
+    # After an unknown option, the argument before the -- may be the value of the option.
     if "--" in (command if unknown else command[:1]):
         command = command[command.index("--") + 1 :]
     if not command:
@@ -1484,7 +1489,7 @@ def handle_run(parser, options, unknown):
 
 
 def run_without_reporting(command):
-    """Run a command without reporting it, and exit as it does."""
+    """Run a command without reporting it, and exit like the command."""
     _print("running the command without reporting it")
     exit_like(*ChildCommand(command).run())
 

@@ -62,7 +62,7 @@ def read_windows(
 ) -> Iterator[LogWindow]:
     """Read the log between two times in windows, which grow where there are few events.
 
-    Windows are small enough to fit into one page, so each is read completely.
+    A window with more events than a page is split, down to single microseconds, so that no event is missed.
     """
     start = begin
     while start < end:

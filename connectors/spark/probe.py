@@ -107,7 +107,7 @@ def _file_size(path: Path) -> int:
 
 
 def _count_new_events(path: Path, offset: int, folder: str) -> int:
-    """Count the events that the job appended, which belong to runs (or parent runs) of events that name its folder."""
+    """Count the events that the job appended: events of all runs, and their parents, whose events name its folder."""
     if not path.is_file():
         return 0
     with path.open("rb") as file:
