@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the customary alias
@@ -17,6 +17,14 @@ from bridge.process.views import ViewBuilder
 from connectors.errors import InvalidData
 from connectors.spark.file_system import FileSystems
 from connectors.spark.tables import LoadOptions, load_table
+
+
+class _CheckQuery(NamedTuple):
+    """A check, its query, and the output that reports it."""
+
+    output_name: str
+    check: CheckDefinition
+    sql: str
 
 
 class PlanExecutor:
@@ -84,34 +92,42 @@ class PlanExecutor:
     def check(self) -> None:
         """Evaluate the remaining checks in one query; raises InvalidData if a blocking check failed."""
         self.current_action = "quality"
-        pending: list[tuple[str, CheckDefinition, str]] = []
-        for name, result in self.results.items():
-            remaining = [check for check in result.planned.checks if aggregate_expression(check) is None]
-            pending += [(name, check, check_query(check, self._check_view_name(result))) for check in remaining]
         for step, checks in self._plan.step_checks.items():
-            output_name = self._reporting_output(step)
-            self._check_step(
-                output_name,
-                self.views.frames[step],
-                [check for check in checks if aggregate_expression(check) is not None],
-            )
-            pending += [
-                (output_name, check, check_query(check, step))
-                for check in checks
-                if aggregate_expression(check) is None
-            ]
-        if pending:
-            for result in self.results.values():
-                self._writer.read_back(result).createOrReplaceTempView(self._check_view_name(result))
-            columns = ", ".join(f"({query}) AS c{i}" for i, (_, _, query) in enumerate(pending))
-            row = self._session.sql(f"SELECT {columns}", args=dict(self._plan.values)).collect()[0]
-            for (name, check, _), value in zip(pending, row, strict=True):
-                self._add_outcomes(name, [evaluate(check, value, self._now)])
+            aggregated = [check for check in checks if aggregate_expression(check) is not None]
+            self._check_step(self._reporting_output(step), self.views.frames[step], aggregated)
+        self._run_check_queries(self._check_queries())
         outcomes = [outcome for result in self.results.values() for outcome in result.outcomes]
         for outcome in outcomes:
             self._report(f"check {'passed' if outcome.passed else outcome.check.severity}: {outcome}")
         if failures := blocking_failures(outcomes):
             raise InvalidData("; ".join(map(str, failures)))
+
+    def _check_queries(self) -> list[_CheckQuery]:
+        """Queries of all checks that need one."""
+        output_queries = [
+            _CheckQuery(name, check, check_query(check, self._check_view_name(result)))
+            for name, result in self.results.items()
+            for check in result.planned.checks
+            if aggregate_expression(check) is None
+        ]
+        step_queries = [
+            _CheckQuery(self._reporting_output(step), check, check_query(check, step))
+            for step, checks in self._plan.step_checks.items()
+            for check in checks
+            if aggregate_expression(check) is None
+        ]
+        return output_queries + step_queries
+
+    def _run_check_queries(self, queries: Sequence[_CheckQuery]) -> None:
+        """Run all queries as columns of one query."""
+        if not queries:
+            return
+        for result in self.results.values():
+            self._writer.read_back(result).createOrReplaceTempView(self._check_view_name(result))
+        columns = ", ".join(f"({query.sql}) AS c{i}" for i, query in enumerate(queries))
+        row = self._session.sql(f"SELECT {columns}", args=dict(self._plan.values)).collect()[0]
+        for query, value in zip(queries, row, strict=True):
+            self._add_outcomes(query.output_name, [evaluate(query.check, value, self._now)])
 
     def commit(self) -> None:
         """Load tables, and write the manifests of file versions."""

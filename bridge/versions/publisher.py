@@ -43,6 +43,14 @@ class PublicationOutcome(NamedTuple):
     entry: PublicationEntry
 
 
+class _PlannedPublication(NamedTuple):
+    """A request, the version to publish, and the entry that is published now."""
+
+    request: PublicationRequest
+    version: Version
+    published: PublicationEntry | None
+
+
 class _PublicationRefused(Exception):
     def __init__(self, reason: str, current: str | None = None) -> None:
         super().__init__(reason)
@@ -89,12 +97,13 @@ class Publisher:
     ) -> list[PublicationOutcome]:
         if len({request.dataset for request in requests}) < len(requests):
             raise InvalidParameter("a dataset is listed twice", "datasets")
-        planned: list[tuple[PublicationRequest, Version, PublicationEntry | None]] = []
+        planned: list[_PlannedPublication] = []
         conflicts: list[dict[str, str | None]] = []
         for request in requests:
             published = self._history.current(request.dataset)
             try:
-                planned.append((request, self._target_version(kind, request, published), published))
+                version = self._target_version(kind, request, published)
+                planned.append(_PlannedPublication(request, version, published))
             except (_PublicationRefused, StateConflict) as error:
                 published_tag = published.tag if published else None
                 current_tag = error.current if isinstance(error, _PublicationRefused) else published_tag
@@ -166,7 +175,7 @@ class Publisher:
     def _write_entries(
         self,
         kind: PublicationKind,
-        planned: Iterable[tuple[PublicationRequest, Version, PublicationEntry | None]],
+        planned: Iterable[_PlannedPublication],
         actor: str,
         reason: str | None,
     ) -> list[PublicationOutcome]:
