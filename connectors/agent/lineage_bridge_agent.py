@@ -275,8 +275,10 @@ def _is_same_dataset(first, second, compare_namespaces):
         return False
     if not compare_namespaces:
         return True
-    namespaces = [dataset["namespace"].lower() for dataset in (first, second)]
-    return namespaces[0] == namespaces[1] or all(namespace in _FILE_NAMESPACES for namespace in namespaces)
+    first_namespace, second_namespace = first["namespace"].lower(), second["namespace"].lower()
+    if first_namespace in _FILE_NAMESPACES and second_namespace in _FILE_NAMESPACES:
+        return True
+    return first_namespace == second_namespace
 
 
 def _is_namespace_keyword(text):
@@ -996,14 +998,15 @@ class GroupSignalProbe:
         return False
 
     def _serve(self, request_reader, reply_writer):
-        """Answer for each requested signal whether it is pending, and clear it, until the agent exits."""
+        """Report for each requested signal whether it is pending, and clear it; return when the agent exits."""
         while True:
             request = os.read(request_reader, 1)
             if not request:
                 return
-            pending = request[0] in signal.sigpending()
+            number = request[0]
+            pending = number in signal.sigpending()
             if pending:
-                signal.sigwait([request[0]])
+                signal.sigwait([number])
             os.write(reply_writer, b"y" if pending else b"n")
 
 

@@ -58,7 +58,7 @@ def events_at(client: MarquezClient, micros: int) -> list[JsonObject]:
 
 
 def read_windows(
-    client: MarquezClient, begin: int, end: int, span: int = _HOUR_MICROS, page: int = _PAGE_SIZE
+    client: MarquezClient, begin: int, end: int, span: int = _HOUR_MICROS, page_size: int = _PAGE_SIZE
 ) -> Iterator[LogWindow]:
     """Read the log between two times in windows, which grow where there are few events.
 
@@ -67,10 +67,10 @@ def read_windows(
     start = begin
     while start < end:
         window_end = min(start + span, end)
-        events = client.list_events(format_timestamp(start), format_timestamp(window_end), page)
-        if len(events) < page:
+        events = client.list_events(format_timestamp(start), format_timestamp(window_end), page_size)
+        if len(events) < page_size:
             yield LogWindow(start, window_end, events)
-            span = span * 2 if len(events) * 2 <= page else span
+            span = span * 2 if len(events) * 2 <= page_size else span
             start = window_end
         elif window_end - start > 1:
             span = max(1, (window_end - start) // 2)

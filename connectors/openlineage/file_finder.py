@@ -52,9 +52,10 @@ class FileFinder:
 
 def names_before_rotation(path: Path) -> list[Path]:
     """Return the names that a file may have had before a rotation renamed it."""
-    separators = [match.start() for match in _ROTATION_SEPARATOR.finditer(path.name) if match.start()]
+    positions = [match.start() for match in _ROTATION_SEPARATOR.finditer(path.name) if match.start()]
+    first_and_last_position = dict.fromkeys([*positions[:1], *positions[-1:]])
     names: list[str] = []
-    for position in separators[:1] + separators[1:][-1:]:
+    for position in first_and_last_position:
         base, number = path.name[:position], path.name[position + 1 :]
         names += [base, base + path.suffix]
         if number.isdecimal() and int(number) > 0:

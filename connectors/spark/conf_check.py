@@ -198,7 +198,10 @@ def _check_transport(prefix: str, listener_conf: Mapping[str, str]) -> Iterator[
 
 
 def _check_transport_order(prefix: str, kinds: list[str], listener_conf: Mapping[str, str]) -> Iterator[ConfProblem]:
-    """Warn about a file transport whose name puts it after HTTP, because a failure of HTTP skips it."""
+    """Warn about a file transport that runs after an HTTP transport, whose failure skips it.
+
+    Transports run in the order of their names.
+    """
     switches = (
         listener_conf.get(f"{prefix}{key}", "true").strip().lower() for key in ("withThreadPool", "continueOnFailure")
     )

@@ -107,18 +107,21 @@ def _file_size(path: Path) -> int:
 
 
 def _count_new_events(path: Path, offset: int, folder: str) -> int:
-    """Count the events that the job appended: events of all runs, and their parents, whose events name its folder."""
+    """Count the events that the job appended.
+
+    These are the events of all runs, and their parent runs, that have an event with the name of the job's folder.
+    """
     if not path.is_file():
         return 0
     with path.open("rb") as file:
         file.seek(offset)
         lines = file.readlines()
-    runs = {run for line in lines if folder.encode() in line for run in _run_ids(line)}
-    return sum(not runs.isdisjoint(_run_ids(line)[:1]) for line in lines)
+    job_runs = {run_id for line in lines if folder.encode() in line for run_id in _run_ids(line)}
+    return sum(not job_runs.isdisjoint(_run_ids(line)[:1]) for line in lines)
 
 
 def _run_ids(line: bytes) -> list[str]:
-    """Return the ids of an event's run and its parent run."""
+    """Return the id of an event's run, followed by the id of its parent run, if any."""
     try:
         run = json.loads(line)["run"]
         parent = run.get("facets", {}).get("parent", {}).get("run", {})

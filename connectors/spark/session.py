@@ -40,13 +40,13 @@ def process_conf(
     return conf
 
 
-def use_cached_jars(conf: Mapping[str, str], homes: Path | None = None) -> dict[str, str]:
+def use_cached_jars(conf: Mapping[str, str], home: Path | None = None) -> dict[str, str]:
     """Replace packages with their jars in the Ivy cache, because resolving them takes a second or two.
 
     This works only for packages without dependencies, such as the listener.
     """
     packages = [package for package in conf.get(_PACKAGES, "").split(",") if package]
-    home = homes or Path.home()
+    home = home or Path.home()
     jars = []
     for package in packages:
         group, artifact, version = [*package.split(":"), "", ""][:3]

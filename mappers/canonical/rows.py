@@ -66,7 +66,7 @@ class DatasetSymlinkRow(NamedTuple):
 
 
 class DatasetSuccessionRow(NamedTuple):
-    """A RENAME at a time, by which the target dataset succeeds the source dataset."""
+    """A renaming of a dataset: from its time on, the target dataset replaces the source dataset."""
 
     org_id: Key[str]
     source_id: Key[bytes]

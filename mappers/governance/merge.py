@@ -28,7 +28,7 @@ class Conflict(NamedTuple):
 
 
 class MergeResult(NamedTuple):
-    """The merged fields, and the conflicts, whose fields are not in `fields`."""
+    """The merged fields without those in conflict, and the conflicts."""
 
     fields: dict[FieldPath, FieldValue]
     conflicts: list[Conflict]

@@ -69,7 +69,7 @@ def is_alias(dataset: Mapping[str, Any]) -> bool:
 
 
 def _missing_facets(entity: Mapping[str, Any], stored: StoredMetadata) -> dict[str, Any]:
-    """Facets that are not stored; a description counts as a facet."""
+    """Return the facets that are not stored; a description counts as a documentation facet."""
     facets = {name: body for name, body in (entity.get("facets") or {}).items() if isinstance(body, dict)}
     if description := entity.get("description"):
         facets.setdefault("documentation", {"description": description})

@@ -34,10 +34,10 @@ def quality_score(counts: Mapping[str, int]) -> float | None:
 def map_assertions(
     builder: RowBuilder, facet: AssertionsFacet, dataset: bytes, run: bytes, version: bytes | None
 ) -> None:
-    for item in facet.assertions:
-        name = item.name or item.assertion
-        check_id = assertion_id(dataset, item.assertion, item.name, item.column)
-        status = "PASS" if item.success else _failure_status(item.severity)
+    for outcome in facet.assertions:
+        name = outcome.name or outcome.assertion
+        check_id = assertion_id(dataset, outcome.assertion, outcome.name, outcome.column)
+        status = "PASS" if outcome.success else _failure_status(outcome.severity)
         builder.rows.append(
             QualityCheckRow(
                 builder.org,
@@ -45,56 +45,56 @@ def map_assertions(
                 dataset,
                 None,
                 name,
-                item.column or "",
+                outcome.column or "",
                 builder.micros,
-                *_definition(builder, item.assertion, item.expected),
+                *_definition(builder, outcome.assertion, outcome.expected),
             )
         )
-        _add_result(builder, check_id, run, version, status, item)
+        _add_result(builder, check_id, run, version, status, outcome)
 
 
 def map_expectations(builder: RowBuilder, facet: ExpectationsFacet, dataset: bytes) -> None:
     """Add the checks that a steward requires; they have the same ids as the checks that runs report."""
-    for item in facet.checks:
-        expected = canonical_json(item.expected).decode() if item.expected else None
+    for check in facet.checks:
+        expected = canonical_json(check.expected).decode() if check.expected else None
         builder.rows.append(
             QualityCheckRow(
                 builder.org,
-                assertion_id(dataset, item.check, item.name, item.column),
+                assertion_id(dataset, check.check, check.name, check.column),
                 dataset,
                 None,
-                item.name,
-                item.column or "",
+                check.name,
+                check.column or "",
                 builder.micros,
-                builder.register_order(Rank.STEWARD, digest(f"{item.check}\0{expected}".encode())),
-                item.check,
+                builder.register_order(Rank.STEWARD, digest(f"{check.check}\0{expected}".encode())),
+                check.check,
                 expected,
             )
         )
 
 
 def map_run_tests(builder: RowBuilder, facet: RunTestsFacet, job: bytes, run: bytes) -> None:
-    for item in facet.tests:
-        check_id = name_based_id("test", job.hex(), item.name)
-        status = _TEST_STATUS.get(item.status.lower())
+    for outcome in facet.tests:
+        check_id = name_based_id("test", job.hex(), outcome.name)
+        status = _TEST_STATUS.get(outcome.status.lower())
         if status is None:
-            builder.notes.append(f"test {item.name[:64]!r} has an unknown status {item.status[:32]!r}: ignored")
+            builder.notes.append(f"test {outcome.name[:64]!r} has an unknown status {outcome.status[:32]!r}: ignored")
             continue
         if status == "FAIL":
-            status = _failure_status(item.severity)
+            status = _failure_status(outcome.severity)
         builder.rows.append(
             QualityCheckRow(
                 builder.org,
                 check_id,
                 None,
                 job,
-                item.name,
+                outcome.name,
                 "",
                 builder.micros,
-                *_definition(builder, item.type, item.expected),
+                *_definition(builder, outcome.type, outcome.expected),
             )
         )
-        _add_result(builder, check_id, run, None, status, item)
+        _add_result(builder, check_id, run, None, status, outcome)
 
 
 def assertion_id(dataset: bytes, assertion: str, name: str | None, column: str | None) -> bytes:
@@ -125,10 +125,10 @@ def _add_result(
     run: bytes,
     version: bytes | None,
     status: str,
-    item: AssertionOutcome | RunTestOutcome,
+    outcome: AssertionOutcome | RunTestOutcome,
 ) -> None:
-    detail = canonical_json(msgspec.to_builtins(item))
-    time_key = str(builder.micros) if run == NO_ID else ""
+    detail = canonical_json(msgspec.to_builtins(outcome))
+    time_key = str(builder.micros) if run == NO_ID else ""  # without a run, the time distinguishes results
     builder.rows.append(
         QualityResultRow(
             builder.org,

@@ -44,7 +44,7 @@ READ_FIELDS: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 #: Fields that our requests set only because they are required; existing values take precedence.
 _PLACEHOLDERS = {"tableType", "partitions", "algorithm"}
-#: Fields of which our requests may contain only the end; an existing value that ends with it takes precedence.
+#: Addresses of which a request may contain only the last part; an existing address that ends with it is kept.
 _PARTIAL_ADDRESSES = {"endpointURL", "fullPath"}
 #: Members that contain columns, and the name of the list of columns in them.
 _COLUMN_CONTAINERS = {
@@ -89,7 +89,7 @@ def preserve_fields(collection: str, desired: JsonObject, existing: JsonObject) 
 
 
 def full_body(collection: str, entity: JsonObject) -> JsonObject:
-    """Request that replaces an entity by itself."""
+    """Build the request that replaces an entity with itself."""
     parent = _PARENT_MEMBERS[collection]
     body = {"name": entity["name"], parent: entity[parent]["fullyQualifiedName"]}
     return preserve_fields(collection, body, entity)

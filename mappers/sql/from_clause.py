@@ -23,12 +23,12 @@ def apply_pivot(pivot: exp.Expression, scope: Scope, relation: Relation, queries
     """Apply PIVOT or UNPIVOT to a relation, which must be the only one in the scope."""
     if pivot.args.get("unpivot"):
         return _apply_unpivot(pivot, scope, relation, queries)
-    used = [*pivot.expressions, *(field.this for field in pivot.args.get("fields") or ())]
+    used_expressions = [*pivot.expressions, *(field.this for field in pivot.args.get("fields") or ())]
     values = frozenset().union(*(find_sources(aggregate, scope, queries) for aggregate in pivot.expressions))
     conditions = frozenset().union(
         *(find_sources(field.this, scope, queries, CONDITIONAL) for field in pivot.args.get("fields") or ())
     )
-    other_columns = exclude_columns(relation.columns, _column_names(used))
+    other_columns = exclude_columns(relation.columns, _column_names(used_expressions))
     group_keys = NO_SOURCES.union(*(apply_transformation(column.sources, GROUP_BY) for column in other_columns))
     pivoted = [RelationColumn(identifier.name, values | conditions) for identifier in pivot.args.get("columns") or ()]
     return Relation((*other_columns, *pivoted), relation.dataset_level | group_keys, relation.incomplete_views)

@@ -28,8 +28,8 @@ class Relation(NamedTuple):
 
     columns: tuple[RelationColumn, ...]
     dataset_level: ColumnSources = NO_SOURCES
-    #: Views whose columns are unknown and may be part of this relation; empty if even the views are unknown;
-    #: None if all columns are known.
+    #: Views that may add unknown columns to this relation; empty if even the views are unknown, None if all columns
+    #: are known.
     incomplete_views: frozenset[str] | None = None
 
     def columns_named(self, name: str) -> list[RelationColumn]:

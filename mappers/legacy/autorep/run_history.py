@@ -94,16 +94,15 @@ def _run_bodies(row: ReportRow, rows_by_run: _RowsByRun, context: ReportContext)
         yield _attempt_body(row, attempt, rows_by_run, context)
     if attempts:
         return
-    state = (ENDED.get(row.status) if row.end else None) or ACTIVE.get(row.status)
-    inferred = (
-        infer_outcome(row.status, row.exit_code, context.success_rules.get(row.name))
-        if row.end and not state
-        else None
-    )
-    body = _run_body(row, state or inferred or "OTHER", row.attempt, row.start, row.end, rows_by_run, context)
-    if state is None:
+    reported_state = (ENDED.get(row.status) if row.end else None) or ACTIVE.get(row.status)
+    inferred_state = None
+    if row.end and not reported_state:
+        inferred_state = infer_outcome(row.status, row.exit_code, context.success_rules.get(row.name))
+    state = reported_state or inferred_state or "OTHER"
+    body = _run_body(row, state, row.attempt, row.start, row.end, rows_by_run, context)
+    if reported_state is None:
         body["run"]["facets"]["jobState"] = _job_state(row, context)
-    if inferred:
+    if inferred_state:
         body["run"]["facets"]["outcome"] = {"by": "its exit code", "inferred": True}
     yield body
 
@@ -144,15 +143,8 @@ def _group_attempts(row: ReportRow) -> list[_Attempt]:
 
 
 def _attempt_body(row: ReportRow, attempt: _Attempt, rows_by_run: _RowsByRun, context: ReportContext) -> JsonObject:
-    """Build the event of an attempt; if its events contain no end, a manual change ends it."""
     start = next((event.time for event in attempt.events if event.status in START_STATES), row.start)
-    end_events = [event for event in attempt.events if event.status in END_STATES]
-    if not end_events or (end_events[-1].status == "RESTART" and attempt.events[-1].status != "RESTART"):
-        end_events = attempt.manual_changes
-    # RESTART is the time when the next attempt is due; it counts as an end only if there is no other.
-    end_event = next(
-        (event for event in reversed(end_events) if event.status != "RESTART"), end_events[-1] if end_events else None
-    )
+    end_event = _end_event(attempt)
     state = "RUNNING" if end_event is None else "FAILURE" if end_event.status == "RESTART" else end_event.status
     # After a manual change, the exit code of the row is not that of the command.
     attempt_row = row._replace(exit_code=None) if attempt.manual_changes else row
@@ -168,6 +160,16 @@ def _attempt_body(row: ReportRow, attempt: _Attempt, rows_by_run: _RowsByRun, co
     if end_event and (machine := next((event.machine for event in attempt.events if event.machine), None)):
         body["run"]["facets"]["machine"] = {"name": machine}
     return body
+
+
+def _end_event(attempt: _Attempt) -> StatusEvent | None:
+    """Return the event or the manual change that ended an attempt; None if the attempt has not ended."""
+    end_events = [event for event in attempt.events if event.status in END_STATES]
+    if not end_events or (end_events[-1].status == "RESTART" and attempt.events[-1].status != "RESTART"):
+        end_events = attempt.manual_changes
+    # RESTART is the time when the next attempt is due; it counts as an end only if there is no other.
+    actual_ends = [event for event in end_events if event.status != "RESTART"]
+    return next(reversed(actual_ends or end_events), None)
 
 
 def _alarm_content(alarm: Alarm, context: ReportContext) -> JsonObject:

@@ -41,7 +41,7 @@ def test_every_event_is_listed_once(times: list[int], page: int, span: int) -> N
 
 def test_windows_are_adjacent_and_cover_the_period(client: MarquezClient) -> None:
     send_runs(client, [5] * 30 + [6, 7, 900_000])
-    windows = list(read_windows(client, micros(0), micros(0) + 2_000_000, page=4))
+    windows = list(read_windows(client, micros(0), micros(0) + 2_000_000, page_size=4))
     assert (windows[0].begin, windows[-1].end) == (micros(0), micros(0) + 2_000_000)
     assert all(window.end == following.begin for window, following in pairwise(windows))
 
