@@ -36,7 +36,7 @@ class RateLimiter:
             return
         with self._lock:
             now = self._clock()
-            # Negative while callers wait: the calls that are due before the next one is allowed.
+            # Negative while callers wait, by the number of waiting calls.
             self._available = min(self._burst, self._available + (now - self._updated_at) * self._rate) - 1
             self._updated_at = now
             wait = max(0.0, -self._available / self._rate)

@@ -147,7 +147,7 @@ def _try_lock(descriptor, shared):
 
 
 def _move_above_stdio(descriptor):
-    """Move a descriptor above 2, because a new descriptor takes the number of a standard stream that is closed."""
+    """Move a descriptor above 2: if a standard stream is closed, a new descriptor gets its number."""
     import fcntl
 
     if descriptor > 2:
@@ -847,8 +847,7 @@ class CommandRun:
 def parent_run(environment):
     """Return the run of the command that started this agent, or None.
 
-    If the Autosys variables have changed since, Autosys has started another job, which only inherited the parent
-    variable.
+    Changed Autosys variables mean that Autosys has started another job, which only inherited the parent variable.
     """
     try:
         context = json.loads(environment.get(_PARENT_RUN_VARIABLE) or "{}")
@@ -1358,7 +1357,7 @@ def tolerant(parse):
 
 
 def parse_exit_codes(text):
-    """Parse exit codes such as 0,4-8 into inclusive ranges; raises ValueError."""
+    """Parse exit codes such as 0,4-8 into inclusive ranges; raises ValueError if one is invalid."""
     ranges = []
     for part in filter(None, text.replace(" ", "").split(",")):
         first, dash, last = part.partition("-")
@@ -1473,7 +1472,7 @@ def main(arguments=None):
 
 
 def handle_run(parser, options, unknown):
-    """Run a command and report the run; if an option is invalid, print the problem and only run the command."""
+    """Run a command and report the run; if an option is invalid, print the problem and do not report the run."""
     command = options.command
     # After an unknown option, the argument before the -- may be the value of the option.
     if "--" in (command if unknown else command[:1]):

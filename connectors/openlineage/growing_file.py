@@ -13,7 +13,7 @@ _BLOCK_BYTES = 1 << 20
 #: How much of a line over the limit is returned.
 _MAX_KEPT_BYTES = 1 << 16
 _SPACE = b" \t\r\n"
-#: An event over several lines, as openlineage-python prints it in debug mode: all but its outer braces is indented.
+#: An event over several lines, as openlineage-python prints it in debug mode: only the outer braces are unindented.
 _DOCUMENT = re.compile(rb"\{[ \t\r]*\n(?:[ \t].*\n|\r?\n)*\}[ \t\r]*\n")
 _INCOMPLETE_DOCUMENT = re.compile(rb"\{[ \t\r]*\n(?:[ \t].*\n|\r?\n)*(?:[ \t].*|\r|\}[ \t\r]*)?\Z")
 

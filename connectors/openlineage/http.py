@@ -7,7 +7,7 @@ from typing import NamedTuple, Self
 from connectors.errors import ConfigError, Unreachable
 from connectors.http import HttpResponse, HttpSession, Transport
 
-#: Tells the user in messages where to set the API key.
+#: Part of error messages: where to set the API key.
 API_KEY_HINT = "(--api-key, or the variable LINEAGE_BRIDGE_API_KEY)"
 
 

@@ -33,7 +33,7 @@ class StaticToken(NamedTuple):
     value: str
 
     def __repr__(self) -> str:
-        return "FixedToken(***)"
+        return "StaticToken(***)"
 
     def get(self) -> str:
         return self.value

@@ -59,7 +59,7 @@ class OpenMetadataSession:
     def features(self) -> ServerFeatures:
         """Return the features of the server.
 
-        They are cached until the server becomes unreachable, because it may then be upgraded.
+        They are cached until the server becomes unreachable, which may mean that it is being upgraded.
         """
         with self._features_lock:
             return self._features or self.fetch_features(retry=True)

@@ -53,7 +53,7 @@ Max = Annotated[T, MergeRule.MAX]
 
 @dataclass(frozen=True)
 class Register:
-    """Positions of columns that are replaced together, and of those among them that order two assertions.
+    """Positions of the columns that are replaced together, and of the columns that decide which assertion wins.
 
     A minimum or maximum is a register of one column.
     """

@@ -89,7 +89,7 @@ def _reject_extra_values(row: Mapping[str, Any]) -> None:
 
 
 def _job_name(fields: Mapping[str, Any], technology: str) -> tuple[str, str]:
-    """Return namespace and name of the process, which is named after the request type or as the row says."""
+    """Return namespace and name of the process: the request type for a run manager, otherwise the name in the row."""
     namespace = str(fields["namespace"] or technology)
     if technology == "RUNMGR" and fields["request_type"] is not None:
         return namespace, f"{RUN_MANAGEMENT}/{fields['request_type']}"

@@ -1,7 +1,7 @@
 """Selects the fewest run events that contain everything a run reported.
 
-A register keeps only its first or last value, so the events that report something first or last are sufficient,
-plus every distinct value of a few facets. For most runs, these are two events: the first and the last.
+A register keeps only its first or last value, and a few facets keep every distinct value, so the events that report
+something first or last are sufficient. For most runs, these are two events: the first and the last.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,7 +10,7 @@ from typing import Any
 from mappers.canonical.identity import digest
 from mappers.canonical_json import canonical_json
 
-#: Facets that add rows with every value; only the newest value of any other facet counts.
+#: Facets whose values accumulate; any other facet keeps only its newest value.
 _CUMULATIVE_FACETS = frozenset({
     "parent", "parentRun", "jobDependencies", "lineageBridge_jobDependencies", "test", "lineage", "schema",
     "symlinks",
@@ -22,7 +22,7 @@ _STATE_RANK = {"FAIL": 5, "ABORT": 4, "COMPLETE": 3, "RUNNING": 2, "START": 1}
 
 
 def select_events(events: Sequence[Mapping[str, Any]]) -> list[int]:
-    """Select from a run's events, given in order of time; returns indexes, with the final state of the run last."""
+    """Select from a run's events, given in order of time; returns indexes, with the event of the final state last."""
     first: dict[object, int] = {}
     last: dict[object, int] = {}
     for index, event in enumerate(events):

@@ -54,7 +54,7 @@ def job_event_from_list(
 
 
 def possible_job_names(job: Mapping[str, Any]) -> list[str]:
-    """List the names that events may use for a job, because Marquez may have prefixed the name of its parent."""
+    """List the names that events may use for a job, because Marquez may have prefixed it with the parent's name."""
     name, parent = str(job["name"]), job.get("parentJobName")
     simple = str(job.get("simpleName") or name)
     return [name, simple] if parent and name == f"{parent}.{simple}" else [name]

@@ -73,7 +73,7 @@ def _parse_schema(facet: SchemaFacet) -> _Schema | None:
 
 
 def _column_shape(column: SchemaField) -> list[object]:
-    """Return name, type, nested columns and nullability; a difference in any of them makes another schema."""
+    """Return name, type, nested columns and nullability; schemas that differ in any of these are distinct."""
     shape: list[object] = [column.name, column.type, [_column_shape(inner) for inner in column.fields or ()]]
     return shape if column.nullable is None else [*shape, column.nullable]
 

@@ -72,7 +72,7 @@ _SERVER_MEMBERS = frozenset({"fullyQualifiedName", "href", "version", "profile",
 _TYPE_MEMBERS = frozenset(
     {"dataType", "arrayDataType", "dataLength", "precision", "scale", "dataTypeDisplay", "children"}
 )
-#: Members that are not compared: responses contain references instead, and the fully qualified name says the same.
+#: Location members, which are not compared: responses contain references, and the fully qualified name implies them.
 _LOCATION_MEMBERS = frozenset({"name", "service", "database", "databaseSchema", "apiCollection", "parent"})
 #: Texts that users may edit; they count as different only if the entity has none.
 _EDITABLE_TEXTS = frozenset({"description", "displayName"})

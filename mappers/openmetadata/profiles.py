@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from mappers.canonical_json import JsonObject
 
-#: Column metrics, with the names that producers use, standard names first.
+#: Column metrics, each with the names that producers use, the standard name first.
 _COLUMN_METRICS = {
     "valuesCount": ("count", "valuesCount"),
     "nullCount": ("nullCount",),

@@ -14,9 +14,9 @@ from mappers.sql.select_statement import apply_to_all, select, sort_sources
 def trace_columns(sql: str, schemas: Mapping[str, Sequence[str]]) -> QueryLineage:
     """Trace the result columns of a query to columns of its views; `schemas` lists the columns by view.
 
-    Raises InvalidSql if the text is not one query, or if no view has a column. A view without a schema is assumed to
-    have every requested column, but `*` expands to none of them. The columns that `structure.*`, `inline` and
-    unknown table functions create are unknown, so references to them have no sources. Unknown functions count as
+    Raises InvalidSql if the text is not one query, or if no view has one of its columns. A view without a schema is
+    assumed to have every requested column, but `*` expands to none of them. The columns that `structure.*`, `inline`
+    and unknown table functions create are unknown, so references to them have no sources. Unknown functions count as
     TRANSFORMATION.
     """
     query, analyzer, relation = _analyze(sql, schemas)

@@ -53,7 +53,7 @@ def generated_names(function: exp.Expression) -> list[str] | None:
 
 
 def generates_rows(function: exp.Expression) -> bool:
-    """True if a function generates rows from each of its arguments."""
+    """True if a function generates rows, like `explode`."""
     return _function_name(function) in _GENERATED_COLUMNS
 
 

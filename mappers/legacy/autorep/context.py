@@ -28,8 +28,8 @@ class ReportContext(NamedTuple):
     def run_interval(self, start: str | None, end: str | None) -> tuple[str | None, str | None]:
         """Convert start and end to ISO 8601.
 
-        An end in an hour that occurs twice is the second occurrence if the first one is before the start. Raises
-        ValueError if the end is before the start anyway.
+        In an hour that occurs twice, the end is the second occurrence if the first one is before the start. Raises
+        ValueError if even that one is before the start.
         """
         start_time, end_time = (
             parse_report_time(text, self.order, self.zone) if text else None for text in (start, end)

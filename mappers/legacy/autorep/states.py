@@ -38,8 +38,8 @@ def _contains(code: int, codes: str) -> bool:
 def infer_outcome(status: str, code: int | None, rule: Mapping[str, str] | None) -> str | None:
     """Infer the outcome of an idle job's last run from its exit code; None if it cannot be inferred.
 
-    A negative code says nothing, because Autosys itself ended the run. Whether a positive code is a success depends
-    on the job definition, so without one the outcome is unknown.
+    A negative code is inconclusive, because it means that Autosys ended the run. Whether a positive code is a success
+    depends on the job definition, so without a definition the outcome is unknown.
     """
     is_idle = status in IDLE and status not in _ABOUT_TO_RUN
     if code is None or code < 0 or not is_idle or (rule is None and code):

@@ -54,7 +54,7 @@ def _unresolved_datasets(job: JobDefinition) -> Iterator[Diagnostic]:
 
 
 def lint(catalog: JobCatalog, instance: str | None = None) -> list[Diagnostic]:
-    """Find all problems, sorted by position; the catalog contains the jobs of `instance`."""
+    """Find all problems, sorted by position; `instance` is the Autosys instance of the catalog."""
     conditions = {job.name: dict(_parse_conditions(job, instance)) for job in catalog.jobs.values()}
     instances = set(catalog.objects.get("xinst", {}))
     members = catalog.members()

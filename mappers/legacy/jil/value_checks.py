@@ -35,7 +35,7 @@ def _is_minute(text: str) -> bool:
 
 @cache
 def _time_zones() -> frozenset[str]:
-    """Return the IANA time zones by full name and by city, which Autosys both accepts."""
+    """Return the names of the IANA time zones, in full and by city alone, because Autosys accepts both."""
     return frozenset(part.lower() for zone in available_timezones() for part in (zone, zone.rpartition("/")[2]))
 
 
