@@ -14,7 +14,7 @@ from connectors.errors import ConfigError, NoResponse, Unreachable
 #: Tests use it to replace the network.
 Transport = httpx.BaseTransport
 
-_SUCCESS, _REDIRECTION = 200, 300
+_SUCCESS, _REDIRECTION, _CLIENT_ERROR = 200, 300, 400
 #: Close idle connections after this time, before servers do: a request on a closed connection gets no response.
 _IDLE_SECONDS = 50.0
 
@@ -39,6 +39,11 @@ class HttpResponse(NamedTuple):
     def success(self) -> bool:
         """True for a status of 200 to 299."""
         return _SUCCESS <= self.status < _REDIRECTION
+
+    @property
+    def is_redirect(self) -> bool:
+        """True for a status of 300 to 399, which none of the supported APIs returns."""
+        return _REDIRECTION <= self.status < _CLIENT_ERROR
 
     @property
     def text(self) -> str:

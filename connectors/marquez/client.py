@@ -17,6 +17,7 @@ from mappers.errors import LineageBridgeError
 
 _TRANSIENT_STATUSES = frozenset({408, 425, 429, 502, 503, 504})
 _UNAUTHORIZED_STATUSES = frozenset({401, 403, 407})
+_WRONG_PATH_STATUSES = frozenset({404, 405, 410})
 
 
 _MAX_CHARACTERS = 1_000
@@ -31,8 +32,10 @@ def response_error(response: HttpResponse, request: str) -> LineageBridgeError:
     """
     body = _decode_error_body(response)
     message = f"{request}: {response.status} {_error_text(body, response)}".rstrip()
-    if response.status in _UNAUTHORIZED_STATUSES:
+    if response.status in _UNAUTHORIZED_STATUSES or response.is_redirect:
         return TargetMisconfigured(message)
+    if response.status in _WRONG_PATH_STATUSES and not body:  # Marquez describes what is missing
+        return TargetMisconfigured(f"{message}: is it Marquez?")
     body_code = body.get("code")
     if response.status in _TRANSIENT_STATUSES or (
         response.status == _SERVER_ERROR and (body_code is None or body_code == _SERVER_ERROR)
@@ -58,7 +61,7 @@ def _error_text(body: dict[str, Any], response: HttpResponse) -> str:
 
 #: Writing an event with thousands of columns takes seconds; reading the graph of a large server takes longer.
 _READ_SECONDS = 60.0
-_NOT_FOUND, _SERVER_ERROR = 404, 500
+_CREATED, _NOT_FOUND, _SERVER_ERROR = 201, 404, 500
 #: Entries per page.
 _PAGE_SIZE = 100
 
@@ -83,7 +86,7 @@ class MarquezClient:
 
     def probe(self) -> None:
         """Check without retries that the server responds and is Marquez; raises the error."""
-        namespace = self._decode(self._request_once("probe", "GET", "/namespaces/default"))
+        namespace = self._decode(self._request_once("probe", "GET", "/namespaces/default", member="name"))
         if namespace.get("name") != "default":
             raise TargetMisconfigured(f"{self.url} has no namespace `default`: is it Marquez?")
 
@@ -93,20 +96,19 @@ class MarquezClient:
         There are no further retries, because the server stores every copy of an event.
         """
         try:
-            self._request_once("send", "POST", "/lineage", body=event)
+            self._request_once("send", "POST", "/lineage", member=None, body=event)
         except TargetUnavailable as error:
             if error.status != _SERVER_ERROR:
                 raise
-            self._request_once("send", "POST", "/lineage", body=event)
+            self._request_once("send", "POST", "/lineage", member=None, body=event)
 
     def list_events(self, after: str, before: str, limit: int) -> list[JsonObject]:
         """List run events from `after` to `before` (exclusive) by time; events of the same time are unordered."""
         params = {"after": after, "before": before, "sortDirection": "asc", "limit": str(limit)}
-        events = self._decode(self._request("log", "GET", "/events/lineage", params=params)).get("events")
-        return list(events or ())
+        return self._list(self._request("log", "GET", "/events/lineage", params=params, member="events"), "events")
 
     def get_run(self, run_id: str) -> JsonObject | None:
-        return self._get_or_none("run", f"/jobs/runs/{_quote(run_id)}")
+        return self._get_or_none("run", f"/jobs/runs/{_quote(run_id)}", member="id")
 
     def get_job(self, namespace: str, name: str) -> JsonObject | None:
         """Fetch a job by its name in Marquez; None if it does not exist."""
@@ -119,9 +121,10 @@ class MarquezClient:
     def is_written_by_run(self, namespace: str, name: str) -> bool:
         """True if a run wrote the latest version of a dataset."""
         response = self._request(
-            "dataset", "GET", f"{_dataset_path(namespace, name)}/versions", params={"limit": "1"}, allow_missing=True
-        )
-        versions = self._decode(response).get("versions") or ()
+            "dataset", "GET", f"{_dataset_path(namespace, name)}/versions", params={"limit": "1"}, member="versions",
+            allow_missing=True,
+        )  # fmt: skip
+        versions = [] if response.status == _NOT_FOUND else self._list(response, "versions")
         return any(version.get("createdByRun") for version in versions)
 
     def add_tag(self, namespace: str, name: str, tag: str) -> None:
@@ -154,16 +157,15 @@ class MarquezClient:
         offset = 0
         while True:
             params = {"limit": str(_PAGE_SIZE), "offset": str(offset)}
-            entries = (
-                self._decode(self._request(operation, "GET", path, params=params, allow_missing=True)).get(key) or []
-            )
+            response = self._request(operation, "GET", path, params=params, member=key, allow_missing=True)
+            entries = [] if response.status == _NOT_FOUND else self._list(response, key)
             yield from entries
             offset += len(entries)
             if len(entries) < _PAGE_SIZE:
                 return
 
-    def _get_or_none(self, operation: str, path: str) -> JsonObject | None:
-        response = self._request(operation, "GET", path, allow_missing=True)
+    def _get_or_none(self, operation: str, path: str, *, member: str = "name") -> JsonObject | None:
+        response = self._request(operation, "GET", path, member=member, allow_missing=True)
         return None if response.status == _NOT_FOUND else self._decode(response)
 
     def _request(
@@ -172,12 +174,15 @@ class MarquezClient:
         method: str,
         path: str,
         *,
+        member: str = "name",
         params: Mapping[str, str] | None = None,
         allow_missing: bool = False,
     ) -> HttpResponse:
         """Send a request, with retries."""
         return self._retrying(
-            lambda: self._request_once(operation, method, path, params=params, allow_missing=allow_missing)
+            lambda: self._request_once(
+                operation, method, path, member=member, params=params, allow_missing=allow_missing
+            )
         )
 
     def _request_once(
@@ -186,13 +191,20 @@ class MarquezClient:
         method: str,
         path: str,
         *,
+        member: str | None,
         body: JsonObject | None = None,
         params: Mapping[str, str] | None = None,
         allow_missing: bool = False,
     ) -> HttpResponse:
+        """Send a request once.
+
+        `member` is a member of the JSON object that the server returns; None for 201 without a body. Any other
+        success comes from another server, such as a proxy, and must not count as one.
+        """
+
         def check_response(response: HttpResponse) -> LineageBridgeError | None:
-            if response.success and response.body.lstrip()[:1] == b"<":
-                return self._unexpected_response(response)  # HTML comes from a proxy or a login page
+            if response.success and not _is_documented(response, member):
+                return self._unexpected_response(response)
             if response.success or (allow_missing and response.status == _NOT_FOUND and response.body[:1] == b"{"):
                 return None
             return response_error(response, f"{self.url}: {method} /{path.split('/')[3]}")
@@ -204,13 +216,27 @@ class MarquezClient:
 
     def _decode(self, response: HttpResponse) -> JsonObject:
         try:
-            return msgspec.json.decode(response.body, type=JsonObject) if response.body else {}
+            return msgspec.json.decode(response.body, type=JsonObject)
         except msgspec.DecodeError as error:
             raise self._unexpected_response(response) from error
 
+    def _list(self, response: HttpResponse, key: str) -> list[JsonObject]:
+        entries = self._decode(response)[key]
+        if not isinstance(entries, list):
+            raise self._unexpected_response(response)
+        return entries
+
     def _unexpected_response(self, response: HttpResponse) -> TargetMisconfigured:
         excerpt = " ".join(response.text.split())[:100]
-        return TargetMisconfigured(f"{self.url} returned {excerpt!r} instead of JSON: is it Marquez?")
+        return TargetMisconfigured(f"{self.url} returned {excerpt!r} instead of the documented JSON: is it Marquez?")
+
+
+def _is_documented(response: HttpResponse, member: str | None) -> bool:
+    if member is None:
+        return response.status == _CREATED and not response.body
+    with suppress(msgspec.DecodeError):
+        return member in msgspec.json.decode(response.body, type=dict[str, msgspec.Raw])
+    return False
 
 
 def _dataset_path(namespace: str, name: str) -> str:

@@ -99,7 +99,7 @@ class OpenMetadataClient:
 
     def current_user(self) -> JsonObject:
         """Fetch the user that the token belongs to."""
-        return self._session.read("who", "/users/loggedInUser")
+        return self._session.read("who", "/users/loggedInUser", member="id")
 
     def permissions(self) -> dict[str, dict[str, str]]:
         """Fetch the user's permissions by resource and operation: allow, deny, notAllow, or a conditional form."""
@@ -144,8 +144,9 @@ class OpenMetadataClient:
     ) -> dict[str, str]:
         """Send a bulk request; returns the errors of rejected rows by name."""
         response = self._session.request(
-            "bulk", "PUT", f"/{collection}/bulk", body=bodies, seconds=_BULK_SECONDS, retry_without_response=False
-        )
+            "bulk", "PUT", f"/{collection}/bulk", member="status", body=bodies, seconds=_BULK_SECONDS,
+            retry_without_response=False,
+        )  # fmt: skip
         errors: dict[str, str] = {}
         for row in decode_body(response, self.url).get("failedRequest") or []:
             request = row.get("request")
@@ -227,16 +228,19 @@ class OpenMetadataClient:
         body = {"edge": {**endpoints, "lineageDetails": details}}
         if problem := self._validation_error("lineage", body):
             raise TargetRejected(problem, 0)
-        self._session.request("put edge", "PUT", "/lineage", body=body)
+        self._session.request("put edge", "PUT", "/lineage", member=None, body=body)
 
     def get_edge(self, source_id: str, target_id: str) -> JsonObject | None:
         """Fetch an edge as the server stores it; None if it does not exist."""
-        response = self._session.get_or_none("get edge", f"/lineage/getLineageEdge/{source_id}/{target_id}", {})
+        response = self._session.get_or_none(
+            "get edge", f"/lineage/getLineageEdge/{source_id}/{target_id}", {}, member="edge"
+        )
         return None if response is None else response.get("edge")
 
     def delete_edge(self, source: tuple[str, str], target: tuple[str, str]) -> bool:
         """Delete an edge; False if it did not exist."""
-        return self._session.delete("delete edge", f"/lineage/{'/'.join(source)}/{'/'.join(target)}") is not None
+        path = f"/lineage/{'/'.join(source)}/{'/'.join(target)}"
+        return self._session.delete("delete edge", path, member=None) is not None
 
     def put_statuses(self, pipeline: str, statuses: Sequence[JsonObject]) -> None:
         """Write pipeline statuses with the fields that the server supports; if one is invalid, all are rejected.
@@ -304,7 +308,8 @@ class OpenMetadataClient:
 
     def _read_range(self, operation: str, path: str, start: int, end: int) -> list[JsonObject] | None:
         """Fetch everything between two times (inclusive), which the server returns without paging."""
-        response = self._session.get_or_none(operation, path, {"startTs": str(start), "endTs": str(end)})
+        times = {"startTs": str(start), "endTs": str(end)}
+        response = self._session.get_or_none(operation, path, times, member="data")
         return None if response is None else list(response.get("data") or ())
 
 

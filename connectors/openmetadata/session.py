@@ -54,7 +54,7 @@ class OpenMetadataSession:
 
     def server_version(self, *, retry: bool = True) -> HttpResponse:
         """Fetch the version; this needs no token."""
-        return self.request("version", "GET", "/system/version", with_token=False, retry=retry)
+        return self.request("version", "GET", "/system/version", member="version", with_token=False, retry=retry)
 
     def features(self) -> ServerFeatures:
         """Return the features of the server.
@@ -73,23 +73,31 @@ class OpenMetadataSession:
         features = self._features = server_features(str(decode_body(response, self.url).get("version", "")))
         return features
 
-    def read(self, operation: str, path: str, params: Mapping[str, str] | None = None) -> JsonObject:
+    def read(
+        self, operation: str, path: str, params: Mapping[str, str] | None = None, *, member: str = "data"
+    ) -> JsonObject:
         """Fetch an object that must exist."""
-        return decode_body(self.request(operation, "GET", path, params=params), self.url)
+        return decode_body(self.request(operation, "GET", path, params=params, member=member), self.url)
 
-    def get_or_none(self, operation: str, path: str, params: Mapping[str, str]) -> JsonObject | None:
+    def get_or_none(
+        self, operation: str, path: str, params: Mapping[str, str], *, member: str = "id"
+    ) -> JsonObject | None:
         """Fetch an object; None if it does not exist.
 
         A 404 is only trusted from an OpenMetadata server, so the version of the server is checked first.
         """
         self.features()
-        response = self.request(operation, "GET", path, params=params, allow_missing=True)
+        response = self.request(operation, "GET", path, params=params, member=member, allow_missing=True)
         return None if response.status == _NOT_FOUND else decode_body(response, self.url)
 
-    def delete(self, operation: str, path: str, params: Mapping[str, str] | None = None) -> JsonObject | None:
+    def delete(
+        self, operation: str, path: str, params: Mapping[str, str] | None = None, *, member: str | None = "id"
+    ) -> JsonObject | None:
         """Delete an object; returns the server's response, None if the object did not exist."""
-        response = self.request(operation, "DELETE", path, params=params, allow_missing=True)
-        return None if response.status == _NOT_FOUND else decode_body(response, self.url)
+        response = self.request(operation, "DELETE", path, params=params, member=member, allow_missing=True)
+        if response.status == _NOT_FOUND:
+            return None
+        return {} if member is None else decode_body(response, self.url)
 
     def request(
         self,
@@ -97,6 +105,7 @@ class OpenMetadataSession:
         method: str,
         path: str,
         *,
+        member: str | None = "id",
         body: Any = None,
         params: Mapping[str, str] | None = None,
         headers: Mapping[str, str] | None = None,
@@ -106,7 +115,11 @@ class OpenMetadataSession:
         retry: bool = True,
         retry_without_response: bool = True,
     ) -> HttpResponse:
-        """Send a request, with retries."""
+        """Send a request, with retries.
+
+        `member` is a member of the JSON object that the server returns; None if its responses are empty. Any other
+        response comes from another server, such as a proxy, and must not count as success.
+        """
         encoded = None if body is None else _encode(body)
         request_headers = {**(headers or JSON if encoded is not None else {})}
 
@@ -119,7 +132,9 @@ class OpenMetadataSession:
 
         def attempt() -> HttpResponse:
             response = self._send(operation, method, path, encoded, params, request_headers, seconds, with_token)
-            if response.success or (allow_missing and response.status == _NOT_FOUND):
+            if response.success:
+                return _expect_member(response, self.url, member)
+            if allow_missing and response.status == _NOT_FOUND:
                 return _reject_html(response, self.url)
             raise response_error(response, f"{self.url}: {method} {_collection_path(path)}")
 
@@ -168,11 +183,18 @@ class OpenMetadataSession:
 
 
 def decode_body(response: HttpResponse, url: str) -> JsonObject:
-    """Decode a response; an empty body counts as an empty object."""
+    """Decode a response; raises TargetMisconfigured unless it is a JSON object."""
     try:
-        return msgspec.json.decode(response.body, type=JsonObject) if response.body else {}
+        return msgspec.json.decode(response.body, type=JsonObject)
     except msgspec.DecodeError as error:
         raise _unexpected_response(response, url) from error
+
+
+def _expect_member(response: HttpResponse, url: str, member: str | None) -> HttpResponse:
+    """Reject a response without the member, or a body where none is expected."""
+    if (member is None and response.body) or (member is not None and member not in decode_body(response, url)):
+        raise _unexpected_response(response, url)
+    return response
 
 
 def _reject_html(response: HttpResponse, url: str) -> HttpResponse:
@@ -184,7 +206,7 @@ def _reject_html(response: HttpResponse, url: str) -> HttpResponse:
 
 def _unexpected_response(response: HttpResponse, url: str) -> TargetMisconfigured:
     excerpt = " ".join(response.text.split())[:100]
-    return TargetMisconfigured(f"{url} returned {excerpt!r} instead of JSON: is it OpenMetadata?")
+    return TargetMisconfigured(f"{url} returned {excerpt!r} instead of the documented JSON: is it OpenMetadata?")
 
 
 def _collection_path(path: str) -> str:

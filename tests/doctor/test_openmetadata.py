@@ -83,7 +83,7 @@ def test_rejected_token_is_reported(standin: OpenMetadata, token: str, message: 
         ),
         (error(500, "broken"), "500 broken", "check its log"),
         (reset(), "does not respond", "check its log"),
-        (html(), "instead of JSON", "set openmetadata.server.host to OpenMetadata itself"),
+        (html(), "instead of the documented JSON", "set openmetadata.server.host to OpenMetadata itself"),
         (error(403, "no"), "403 no", "check that it is a token of this server"),
     ],
 )
@@ -226,13 +226,13 @@ def test_older_server_is_a_warning(standin: OpenMetadata) -> None:
 @pytest.mark.parametrize(
     ("fault", "message", "remedy"),
     [
-        (html(), "instead of JSON", "set openmetadata.server.host to OpenMetadata itself"),
+        (html(), "instead of the documented JSON", "set openmetadata.server.host to OpenMetadata itself"),
         (html(404), "404 ", "set openmetadata.server.host to OpenMetadata itself"),
         (error(503), "503", "wait until it is up"),
         (reset(), "does not respond", "the host may need https://"),
         (
             Fault(status=200, body={"status": "up"}),
-            "does not report a version",
+            "instead of the documented JSON",
             "set openmetadata.server.host to OpenMetadata itself",
         ),
     ],

@@ -10,6 +10,7 @@ import pytest
 from bridge.intake.marquez_log import MarquezLogSource
 from bridge.intake.marquez_metadata import MarquezMetadataSource
 from bridge.store.canonical_export import export_canonical
+from connectors.errors import TargetMisconfigured
 from connectors.http import HttpSession
 from connectors.marquez.client import MarquezClient
 from connectors.session import ThrottledSession
@@ -26,6 +27,7 @@ from tests.factories import (
     symlinks,
 )
 from tests.laws.test_convergence import CAPTURED, captured
+from tests.standins.faults import Fault, html
 from tests.standins.marquez import Marquez as StandIn
 from tests.stores import Store
 
@@ -98,6 +100,24 @@ def test_import_continues_from_watermark(harness: ImportHarness) -> None:
     harness.send(run_event(second=1, run=1))
     assert harness.pull() == 1
     harness.send({**run_event(run=2), "eventTime": "2026-01-01T00:59:00Z"})
+    assert harness.pull() == 1
+
+
+LIES = [
+    Fault(status=200, body={"hello": "world"}),
+    Fault(status=200, body=""),
+    html(200),
+    Fault(status=302, body=""),
+    Fault(status=200, body={"events": 5}),
+]
+
+
+@pytest.mark.parametrize("lie", LIES, ids=["other JSON", "empty", "page", "redirect", "wrong type"])
+def test_unexpected_response_does_not_move_the_watermark(harness: ImportHarness, lie: Fault) -> None:
+    harness.send(run_event(second=1, run=1))
+    harness.standin.faults.next(lie, method="GET", path="/events/lineage")
+    with pytest.raises(TargetMisconfigured):
+        harness.pull()
     assert harness.pull() == 1
 
 

@@ -17,6 +17,7 @@ from tests.factories import (
     spark_type,
     transformation,
 )
+from tests.standins.faults import Fault, html
 from tests.sync.openmetadata_harness import OpenMetadataHarness
 from tests.sync.other_writers import Person
 
@@ -282,3 +283,24 @@ def test_completeness_reaches_100_percent_after_a_drop() -> None:
             "dataset": (0, 0), "job": (1, 1), "lineage": (0, 0), "run": (2, 2), "check": (0, 0), "result": (0, 0),
             "profile": (0, 0),
         }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("PUT", "/tables/bulk"), ("PUT", "/v1/lineage"), ("PUT", "/status"), ("GET", "/tables/name/")],
+)
+@pytest.mark.parametrize(
+    "lie",
+    [Fault(status=200, body={"hello": "world"}), Fault(status=302, body=""), html(200)],
+    ids=["other JSON", "redirect", "page"],
+)
+def test_unexpected_response_opens_the_circuit(method: str, path: str, lie: Fault) -> None:
+    with OpenMetadataHarness() as synced:
+        synced.apply(write_run())
+        synced.standin.faults.next(lie, method=method, path=path)
+        for _ in range(3):
+            synced.round()
+        assert synced.reconciler.breaker.open
+        assert synced.items_by(Outcome.DEAD) == []
+        synced.converge()
+        assert synced.edges().keys() == {(A, T)}

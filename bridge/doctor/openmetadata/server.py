@@ -18,7 +18,9 @@ _TOKEN_REMEDIES = {
     "cannot read the token": "create the file, readable for the user of the service",
     "contains no token": "write the bot's token to it",
     "the token contains": "copy it again, on one line",
-    "instead of JSON": "set openmetadata.server.host to OpenMetadata itself: a proxy or login page responds",
+    "instead of the documented JSON": (
+        "set openmetadata.server.host to OpenMetadata itself: a proxy or login page responds"
+    ),
 }
 _SERVER_DOWN = "the server answered an earlier request: check its log, then run the checks again"
 _LOGIN_SERVER_DOWN = "check openmetadata.auth.token_url and that this machine can reach it"

@@ -105,7 +105,7 @@ class ProfilePusher:
         if profile is None or not (profile.metrics or profile.rows is not None or profile.bytes is not None):
             return item.complete(Outcome.UNWANTED, "no statistics reported")
         if entities.is_excluded(profile.dataset):
-            return item.complete(Outcome.UNWANTED, "its dataset was dropped or is not synced", remote=None)
+            return item.complete(Outcome.UNWANTED, "its dataset was dropped or is not synced")
         if remote is None:
             return item.complete(Outcome.WAITING, "its dataset is not in OpenMetadata yet")
         if remote.type != "table":

@@ -172,7 +172,7 @@ def test_statuses_results_and_profiles_are_read_by_time(client_with_schema: Clie
         (error(503), TargetUnavailable, "PUT /tables: 503"),
         (error(429, retry_after=7), TargetUnavailable, "429"),
         (error(500), TargetUnavailable, "500"),
-        (html(200), TargetMisconfigured, "instead of JSON"),
+        (html(200), TargetMisconfigured, "instead of the documented JSON"),
         (html(502), TargetUnavailable, "502"),
         (reset(), NoResponse, "does not respond"),
         (reset(applied=True), NoResponse, "PUT /api/v1/tables"),

@@ -347,7 +347,7 @@ def test_concurrency_is_limited() -> None:
         barrier.wait()
         with lock:
             active -= 1
-        return httpx.Response(200, json={})
+        return httpx.Response(200, json={"id": "u"})
 
     session = HttpSession("http://om", transport=httpx.MockTransport(respond))
     client = Client(session, StaticToken("t"), concurrency=2)

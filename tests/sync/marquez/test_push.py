@@ -4,6 +4,7 @@ import pytest
 
 from bridge.sync.sync_item import Outcome
 from tests.factories import Json, dataset, facet, job_event, parent, run_event
+from tests.standins.faults import Fault, html
 from tests.standins.marquez import half_written
 from tests.stores import as_bytes
 from tests.sync.marquez.marquez_harness import MarquezHarness
@@ -161,3 +162,25 @@ def test_comparison_restores_job_outputs_changed_by_other_producer(synced: Marqu
     assert [difference.description for difference in differences] == ["its job lacks output db out"]
     synced.compare()
     assert synced.job_io() == (["in"], ["out"])
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        Fault(status=200, body={"hello": "world"}),
+        Fault(status=200, body=""),
+        Fault(status=302, body=""),
+        html(404),
+    ],
+    ids=["other JSON", "200 instead of 201", "redirect", "missing page"],
+)
+def test_unexpected_response_opens_the_circuit(synced: MarquezHarness, lie: Fault) -> None:
+    synced.apply(run(1), run(2), run(3))
+    synced.standin.faults.next(lie, method="POST", path="/lineage", times=1)
+    synced.round()
+    assert "is it Marquez?" in str(synced.reconciler.breaker.pause_reason) or "302" in str(
+        synced.reconciler.breaker.pause_reason
+    )
+    assert synced.items_by(Outcome.DEAD) == []
+    synced.converge()
+    assert [synced.run_state(number) for number in (1, 2, 3)] == ["COMPLETED"] * 3
