@@ -19,7 +19,7 @@ from mappers.marquez.metadata import (
     job_event_from_list,
     possible_job_names,
 )
-from mappers.openlineage.names import canonical_dataset_name, canonical_job_name
+from mappers.openlineage.names import canonical_dataset_name, canonical_job_name, repair_symlink
 
 _BATCH_SIZE = 100
 _FACETS = "SELECT owner_id, name FROM facet WHERE org_id = ?1 AND owner_id {ids} AND about_id = ?2"
@@ -80,7 +80,7 @@ class MarquezMetadataSource:
 
     def _dataset_events(self, namespace: str) -> Iterator[JsonObject]:
         for batch in chunked(self._client.list_datasets(namespace), _BATCH_SIZE):
-            ids = [canonical_dataset_name(self._org, dataset["namespace"], dataset["name"]).id for dataset in batch]
+            ids = [self._dataset_id(dataset) for dataset in batch]
             with_events = self._select_ids(_DATASETS_READ, ids) | self._select_ids(_DATASETS_WRITTEN, ids)
             groups = {id_: {id_} for id_ in ids}
             for id_, member in self._db.fetch_for_ids(_IDENTITY_GROUP, sorted(set(ids)), self._org):
@@ -92,11 +92,18 @@ class MarquezMetadataSource:
                 ):
                     yield event
 
+    def _dataset_id(self, dataset: JsonObject) -> bytes:
+        """Id of a listed dataset; aliases are listed as the Spark listener wrote them, so they are repaired alike."""
+        namespace, name = str(dataset["namespace"]), str(dataset["name"])
+        if is_alias(dataset):
+            namespace = repair_symlink(namespace, name)
+        return canonical_dataset_name(self._org, namespace, name).id
+
     def _is_listed_twice(self, dataset: JsonObject, stored: StoredMetadata) -> bool:
         """True if this name is an alias from a run, so that the dataset is also listed under its own name."""
         if stored.has_events or not is_alias(dataset):
             return False
-        return self._client.is_written_by_run(str(dataset["namespace"]), str(dataset["name"]))
+        return not self._client.is_created_by_hand(str(dataset["namespace"]), str(dataset["name"]))
 
     def _job_events(self, namespace: str, owner: str | None) -> Iterator[JsonObject]:
         for batch in chunked(self._client.list_jobs(namespace), _BATCH_SIZE):

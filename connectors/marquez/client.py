@@ -118,14 +118,14 @@ class MarquezClient:
         """Fetch a dataset with its facets and tags; None if it does not exist."""
         return self._get_or_none("dataset", _dataset_path(namespace, name))
 
-    def is_written_by_run(self, namespace: str, name: str) -> bool:
-        """True if a run wrote the latest version of a dataset."""
+    def is_created_by_hand(self, namespace: str, name: str) -> bool:
+        """True if the latest version of a dataset was not written by a run; aliases have no versions."""
         response = self._request(
             "dataset", "GET", f"{_dataset_path(namespace, name)}/versions", params={"limit": "1"}, member="versions",
             allow_missing=True,
         )  # fmt: skip
         versions = [] if response.status == _NOT_FOUND else self._list(response, "versions")
-        return any(version.get("createdByRun") for version in versions)
+        return bool(versions) and not any(version.get("createdByRun") for version in versions)
 
     def add_tag(self, namespace: str, name: str, tag: str) -> None:
         """Tag a dataset; the server creates an unknown tag."""

@@ -12,6 +12,8 @@ RECONSTRUCTED = f"{PRODUCER}#reconstructed"
 _ANONYMOUS = "anonymous"
 #: Facets that users edit in Marquez; all others are in the events, if there are any.
 _MANUAL_FACETS = frozenset({"documentation", "ownership", "tags"})
+#: Facets that describe one event: a list shows them for every alias, and after later events.
+_EVENT_FACETS = frozenset({"lifecycleStateChange"})
 
 
 class StoredMetadata(NamedTuple):
@@ -70,7 +72,11 @@ def is_alias(dataset: Mapping[str, Any]) -> bool:
 
 def _missing_facets(entity: Mapping[str, Any], stored: StoredMetadata) -> dict[str, Any]:
     """Return the facets that are not stored; a description counts as a documentation facet."""
-    facets = {name: body for name, body in (entity.get("facets") or {}).items() if isinstance(body, dict)}
+    facets = {
+        name: body
+        for name, body in (entity.get("facets") or {}).items()
+        if isinstance(body, dict) and name not in _EVENT_FACETS
+    }
     if description := entity.get("description"):
         facets.setdefault("documentation", {"description": description})
     return {

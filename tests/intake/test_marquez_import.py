@@ -195,3 +195,23 @@ def test_metadata_of_log_is_not_imported_again(harness: ImportHarness) -> None:
     before = list(export_canonical(harness.store.db, "default"))
     harness.import_metadata()
     assert list(export_canonical(harness.store.db, "default")) == before
+
+
+@pytest.mark.parametrize(
+    "alias_namespace", ["hive", "/data/warehouse/sales.db"], ids=["plain", "doubled by the listener"]
+)
+def test_alias_in_list_does_not_drop_a_live_table(harness: ImportHarness, alias_namespace: str) -> None:
+    alias = {"namespace": alias_namespace, "name": "sales.orders", "type": "TABLE"}
+    lifecycle = facet(lifecycleStateChange="DROP")
+    table = dataset("warehouse/orders", symlinks=facet(identifiers=[alias]))
+    dropped = dataset("warehouse/orders", symlinks=facet(identifiers=[alias]), lifecycleStateChange=lifecycle)
+    harness.send(
+        run_event(second=1, run=1, outputs=[table]),
+        run_event(second=2, run=2, outputs=[dropped]),
+        run_event(second=3, run=3, outputs=[dataset("warehouse/orders")]),
+    )
+    harness.pull()
+    before = harness.store.export()
+    harness.import_metadata()
+    assert harness.store.export() == before
+    assert harness.store.rows("SELECT count(*) FROM run_event WHERE source LIKE 'marquez-lists:%'") == [(0,)]

@@ -9,7 +9,8 @@ from tests.standins.marquez.tables import Dataset, Json, Name, Version
 def list_versions(call: Call) -> ApiResponse:
     """List the versions of a dataset, newest first."""
     dataset, name = datasets.resolve(call)
-    ordered = sorted(dataset.versions, key=lambda version: -version.created)
+    is_alias = (dataset.namespace, dataset.name) != name
+    ordered = [] if is_alias else sorted(dataset.versions, key=lambda version: -version.created)
     page = [_render(version, dataset, name) for version in call.page(ordered)]
     return ApiResponse(body={"versions": page, "totalCount": len(ordered)})
 
