@@ -107,6 +107,13 @@ def find_mapping(mappings: Iterable[ServiceMapping], namespace: str) -> ServiceM
     return min(matches, key=lambda mapping: (-len(mapping.namespace), mapping), default=None)
 
 
+def endpoint_url(namespace: str, name: str) -> str | None:
+    """Return the URL of an API dataset; None for other datasets."""
+    if source_type(namespace) not in _API_SCHEMES:
+        return None
+    return f"{namespace.rstrip('/')}/{name.lstrip('/')}" if "://" in namespace and "://" not in name else name
+
+
 def locate_dataset(layout: ServiceLayout, namespace: str, name: str) -> EntityLocation:
     mapping = find_mapping(layout.mappings, namespace)
     scheme = source_type(namespace)

@@ -120,5 +120,6 @@ def _task_status(name: str, runs: list[TaskExecution]) -> JsonObject:
 
 
 def _usage(usage: DatasetUsage) -> JsonObject:
-    members = {"datasetFQN": usage.fqn, "rowCount": usage.rows, "sizeBytes": usage.bytes, "version": usage.version}
+    size = None if usage.bytes == 0 and usage.rows else usage.bytes  # JDBC writers report 0 for an unknown size
+    members = {"datasetFQN": usage.fqn, "rowCount": usage.rows, "sizeBytes": size, "version": usage.version}
     return {key: value for key, value in members.items() if value is not None}

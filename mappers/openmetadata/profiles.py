@@ -48,7 +48,8 @@ def table_profile(metrics: TableMetrics, timestamp: int, columns: Mapping[str, s
     if metrics.change in _REPLACING_CHANGES:
         # The run replaced the content of the table, so it wrote all of it.
         row_count = metrics.rows_written if row_count is None else row_count
-        byte_count = metrics.bytes_written if byte_count is None else byte_count
+        written_bytes = metrics.bytes_written or (None if metrics.rows_written else metrics.bytes_written)
+        byte_count = written_bytes if byte_count is None else byte_count  # 0 bytes of some rows: unknown
     table_metrics = {"rowCount": row_count, "sizeInByte": byte_count, "columnCount": metrics.column_count or None}
     known_metrics: JsonObject = {key: value for key, value in table_metrics.items() if value is not None}
     body: JsonObject = {"tableProfile": {"timestamp": timestamp, **known_metrics}}

@@ -304,3 +304,31 @@ def test_unexpected_response_opens_the_circuit(method: str, path: str, lie: Faul
         assert synced.items_by(Outcome.DEAD) == []
         synced.converge()
         assert synced.edges().keys() == {(A, T)}
+
+
+def test_failed_run_with_only_an_exit_code_shows_it() -> None:
+    with OpenMetadataHarness() as synced:
+        synced.apply(run_event("FAIL", 1, outputs=[dataset("t")], run_facets={"exitCode": facet(value=3)})).converge()
+        [status] = [status for statuses in synced.standin.store.statuses.values() for status in statuses.values()]
+        assert status["error"]["errorMessage"] == "exit code 3"
+
+
+def test_zero_bytes_of_some_rows_are_unknown() -> None:
+    with OpenMetadataHarness() as synced:
+        statistics = {"output_facets": {"outputStatistics": facet(rowCount=3, size=0)}}
+        written = dataset(
+            "t", schema=schema("k"), lifecycleStateChange=facet(lifecycleStateChange="OVERWRITE"), **statistics
+        )
+        synced.apply(run_event("COMPLETE", 1, outputs=[written])).converge()
+        [profile] = synced.standin.state()["profiles"][T]["table"]
+        assert (profile["rowCount"], profile.get("sizeInByte")) == (3, None)
+        [status] = [status for statuses in synced.standin.store.statuses.values() for status in statuses.values()]
+        assert "sizeBytes" not in status["outputs"][0]
+
+
+def test_endpoint_url_contains_the_host_of_its_namespace() -> None:
+    with OpenMetadataHarness() as synced:
+        endpoint = {"namespace": "https://api.example.com", "name": "/v1/positions"}
+        synced.apply(run_event("COMPLETE", 1, inputs=[endpoint], outputs=[dataset("t")])).converge()
+        [endpoint_entity] = synced.entities("apiEndpoint").values()
+        assert endpoint_entity["endpointURL"] == "https://api.example.com/v1/positions"

@@ -3,7 +3,10 @@
 from collections.abc import Callable, Collection, Iterable
 from typing import Any, NamedTuple
 
+import msgspec
+
 from bridge.store.database import Database
+from mappers.canonical.identity import NO_ID
 from mappers.logical_job import FoldingRule, is_action
 
 _ROWS = """
@@ -32,6 +35,10 @@ SELECT t.run_id, d.class_id, max(v.row_count), max(v.byte_count), min(v.version_
 JOIN ol_dataset d ON d.org_id = t.org_id AND d.dataset_id = t.dataset_id
 LEFT JOIN dataset_version v ON v.org_id = t.org_id AND v.dataset_id = t.dataset_id AND v.writer_id = t.run_id
 WHERE t.org_id = ?1 AND t.run_id {ids} GROUP BY t.run_id, d.class_id
+"""
+_EXIT_CODES = """
+SELECT owner_id, body FROM facet
+WHERE org_id = ?1 AND owner_id {ids} AND about_id = ?2 AND name = 'exitCode' AND body IS NOT NULL
 """
 _APPLICATION = "APPLICATION"
 
@@ -126,6 +133,7 @@ def read_runs(db: Database, org: str, rule: FoldingRule, runs: Collection[bytes]
     outcomes = {run: row for run, *row in db.fetch_for_ids(_OUTCOMES, all_runs, org)}
     inputs = _usages(descendants, db.fetch_for_ids(_INPUTS, all_runs, org), max)
     outputs = _usages(descendants, db.fetch_for_ids(_OUTPUTS, all_runs, org), sum)
+    exit_codes = _failures_by_exit_code(db, org, [run for run in jobs if outcomes[run][4] == "FAILED"])
     canonical_runs = {}
     for run, job in jobs.items():
         run_uuid, started_at, nominal_start, nominal_end, status, ended_at, error = outcomes[run]
@@ -137,10 +145,17 @@ def read_runs(db: Database, org: str, rule: FoldingRule, runs: Collection[bytes]
             if step in actions
         )
         canonical_runs[run] = CanonicalRun(
-            job, run_uuid, started_at, (nominal_start, nominal_end), status, ended_at, error,
+            job, run_uuid, started_at, (nominal_start, nominal_end), status, ended_at, error or exit_codes.get(run),
             inputs[run], outputs[run], tuple(steps),
         )  # fmt: skip
     return canonical_runs
+
+
+def _failures_by_exit_code(db: Database, org: str, runs: Collection[bytes]) -> dict[bytes, str]:
+    """Describe failed runs by the exit code of their command, for those without an error message."""
+    bodies = db.fetch_for_ids(_EXIT_CODES, sorted(runs), org, NO_ID)
+    exit_codes = {run: msgspec.json.decode(body).get("value") for run, body in bodies}
+    return {run: f"exit code {code}" for run, code in exit_codes.items() if isinstance(code, int | str)}
 
 
 def _descendants(

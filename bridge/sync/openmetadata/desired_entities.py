@@ -13,7 +13,13 @@ from mappers.naming import storage_path
 from mappers.openmetadata.columns import NestedColumns
 from mappers.openmetadata.descriptions import escape_description
 from mappers.openmetadata.entity_requests import DatasetContent, EntityRequest, dataset_requests
-from mappers.openmetadata.locations import ServiceLayout, find_mapping, is_case_insensitive, locate_dataset
+from mappers.openmetadata.locations import (
+    ServiceLayout,
+    endpoint_url,
+    find_mapping,
+    is_case_insensitive,
+    locate_dataset,
+)
 from mappers.openmetadata.pipelines import PipelineContent, PipelineTask, locate_job, pipeline_requests
 
 
@@ -114,7 +120,7 @@ def _content(name: tuple[str, str], dataset: CanonicalDataset) -> DatasetContent
         dataset.description,
         dataset.format,
         dataset.columns,
-        storage_path(*name),
+        storage_path(*name) or endpoint_url(*name),
     )
 
 
