@@ -26,7 +26,7 @@ def tune_garbage_collector() -> None:
 def make_event_reader(settings: Settings) -> EventReader:
     intake = settings.intake
     return EventReader(
-        MappingOptions(settings.org, frozenset(intake.noise_facets)),
+        MappingOptions(settings.org, frozenset(intake.noise_facets), tuple(intake.ignored_jobs)),
         EventLimits(intake.max_datasets, intake.max_facets),
     )
 

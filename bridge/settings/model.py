@@ -12,7 +12,7 @@ from bridge.settings.openmetadata import OpenMetadataSettings
 from bridge.settings.targets import MarquezSettings, WebhookSettings
 from bridge.store.connect import StoreUrl
 from connectors.errors import ConfigError
-from mappers.openlineage.row_builder import DEFAULT_IGNORED_FACETS
+from mappers.openlineage.row_builder import DEFAULT_IGNORED_FACETS, DEFAULT_IGNORED_JOBS
 
 PREFIX = "LINEAGE_BRIDGE__"
 #: Error types whose messages already name the key.
@@ -83,6 +83,7 @@ class IntakeSettings(Section):
     max_group: int = Field(default=256, ge=1)
     keep_rejected: int = Field(default=10_000, ge=1)
     noise_facets: list[str] = sorted(DEFAULT_IGNORED_FACETS)
+    ignored_jobs: list[str] = Field(default=[*DEFAULT_IGNORED_JOBS])
     tail: list[str] = Field(default=[])
     tail_poll_seconds: float = Field(default=1.0, gt=0)
 

@@ -1,7 +1,9 @@
 """Maps one event to canonical rows."""
 
+from fnmatch import fnmatchcase
 from typing import NamedTuple
 
+from mappers.cache import bounded_lru_cache
 from mappers.canonical.identity import NO_ID
 from mappers.canonical.merge import Row
 from mappers.canonical.rank import Rank, register_order
@@ -24,6 +26,8 @@ class MappedEvent(NamedTuple):
 
 
 def map_event(event: Event, options: MappingOptions) -> MappedEvent:
+    if event.job is not None and _is_ignored(event.job[1], options.ignored_jobs):
+        return MappedEvent([], [*event.notes, "events of this job are ignored (intake.ignored_jobs)"])
     builder = RowBuilder(event, options)
     if event.dataset is not None:
         map_dataset(builder, event.dataset, DatasetContext(DatasetRole.DATASET_EVENT, NO_ID, "", NO_ID))
@@ -35,6 +39,11 @@ def map_event(event: Event, options: MappingOptions) -> MappedEvent:
         else:
             _map_run_event(builder, event, job, event.run_uuid)
     return MappedEvent(builder.rows, list(dict.fromkeys(builder.notes)))
+
+
+@bounded_lru_cache(4_096)
+def _is_ignored(job_name: str, patterns: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(job_name, pattern) for pattern in patterns)
 
 
 def _map_run_event(builder: RowBuilder, event: Event, job: CanonicalName, run_uuid: str) -> None:

@@ -54,6 +54,9 @@ class DatasetContext(NamedTuple):
 #: Facets that only repeat other content, at many times its size.
 DEFAULT_IGNORED_FACETS = frozenset({"spark.logicalPlan", "spark_unknown", "debug", "environment-properties"})
 
+#: Jobs of `spark check`, whose events only prove that they arrive; `*` and `?` are wildcards.
+DEFAULT_IGNORED_JOBS = ("lineage_bridge_check", "lineage_bridge_check.*")
+
 #: Prefix of facets with assertions of people, which outrank everything that programs report.
 STEWARD_PREFIX = "lineageBridge_"
 
@@ -63,6 +66,7 @@ class MappingOptions(NamedTuple):
 
     org: str = "default"
     ignored_facets: frozenset[str] = DEFAULT_IGNORED_FACETS
+    ignored_jobs: tuple[str, ...] = DEFAULT_IGNORED_JOBS
 
 
 class RowBuilder:
