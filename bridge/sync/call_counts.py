@@ -9,7 +9,7 @@ from bridge.store.database import Database, Insert
 from bridge.sync.comparison import percent
 
 _HOUR = 3_600 * 1_000_000
-#: Hours that are reported, and hours that are kept.
+#: Number of hours that reports cover, and number of hours kept in the store.
 REPORTED_HOURS, _RETAINED_HOURS = 24, 48
 #: Flush interval in microseconds; a crash loses at most this much.
 _FLUSH_INTERVAL = 10 * 1_000_000
@@ -34,7 +34,10 @@ class CallTotals(NamedTuple):
 
     @property
     def success_percent(self) -> float | None:
-        """Share of successful requests; None without requests. A failed login may precede its request."""
+        """Percentage of successful requests; None without requests.
+
+        A failed login counts as a failure but not as a request, so failures may outnumber requests.
+        """
         calls, failed = sum(self.calls.values()), sum(self.failed.values())
         return percent(max(0, calls - failed), calls or failed)
 
@@ -43,7 +46,7 @@ class CallCounter:
     """Counts requests from any thread; one thread flushes the counts to the store."""
 
     def __init__(self, org: str, target: str, clock: Callable[[], int]) -> None:
-        self._bound = (org, target)
+        self._org_and_target = (org, target)
         self._clock = clock
         self._lock = Lock()
         self._calls: Counter[str] = Counter()
@@ -71,16 +74,18 @@ class CallCounter:
             return
         hour = now // _HOUR
         with db.transaction():
-            db.execute(_DELETE_OLD, *self._bound, hour - _RETAINED_HOURS)
-            rows = [(*self._bound, hour, kind, calls[kind], failed[kind]) for kind in sorted({*calls, *failed})]
+            db.execute(_DELETE_OLD, *self._org_and_target, hour - _RETAINED_HOURS)
+            rows = [
+                (*self._org_and_target, hour, kind, calls[kind], failed[kind]) for kind in sorted({*calls, *failed})
+            ]
             db.insert(_ADD, rows)
-        with self._lock:  # other threads may have counted meanwhile
+        with self._lock:  # other threads may have counted in the meantime
             self._calls -= calls
             self._failed -= failed
 
 
 def read_calls(db: Database, org: str, target: str, now: int) -> CallTotals:
-    """Totals of the last 24 hours, the current one included."""
+    """Totals of the last 24 hours, including the current hour."""
     rows = [(kind, int(calls), int(failed)) for kind, calls, failed in db.fetch_all(
         _READ, org, target, now // _HOUR - REPORTED_HOURS
     )]  # fmt: skip

@@ -3,7 +3,7 @@
 import random
 from collections.abc import Callable
 
-#: Longest interval, and the maximum number of doublings.
+#: Maximum interval, and the maximum number of times it is doubled.
 _MAX_SECONDS = 60.0
 _MAX_DOUBLINGS = 16
 
@@ -12,10 +12,10 @@ class CircuitBreaker:
     """Decides whether requests to a target are allowed. Times are microseconds."""
 
     def __init__(self, first_seconds: float, clock: Callable[[], int]) -> None:
-        self._first = first_seconds
+        self._first_interval_seconds = first_seconds
         self._clock = clock
         self._failures = 0
-        self._until = 0
+        self._next_probe_at = 0
         #: Why the circuit is open; None while it is closed.
         self.pause_reason: str | None = None
 
@@ -26,17 +26,17 @@ class CircuitBreaker:
     @property
     def wait_seconds(self) -> float:
         """Seconds until the next probe."""
-        return max(0.0, (self._until - self._clock()) / 1_000_000) if self.open else 0.0
+        return max(0.0, (self._next_probe_at - self._clock()) / 1_000_000) if self.open else 0.0
 
     def record_failure(self, reason: str, wait_seconds: float | None = None) -> None:
-        """Open the circuit for twice the previous interval, or for as long as the server asked (`Retry-After`)."""
-        seconds = min(_MAX_SECONDS, self._first * 2 ** min(self._failures, _MAX_DOUBLINGS))
+        """Open the circuit for twice the previous interval, or longer if the server asks for it (`Retry-After`)."""
+        seconds = min(_MAX_SECONDS, self._first_interval_seconds * 2 ** min(self._failures, _MAX_DOUBLINGS))
         self._failures += 1
         self.pause_reason = reason
-        self._until = self._clock() + int(max(seconds, wait_seconds or 0.0) * 1_000_000)
+        self._next_probe_at = self._clock() + int(max(seconds, wait_seconds or 0.0) * 1_000_000)
 
     def record_success(self) -> None:
-        self._failures, self._until, self.pause_reason = 0, 0, None
+        self._failures, self._next_probe_at, self.pause_reason = 0, 0, None
 
 
 def backoff_seconds(

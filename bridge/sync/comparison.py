@@ -1,4 +1,4 @@
-"""Compares a target periodically, re-queues differences and stores the report."""
+"""Periodically compares a target with the last push, requeues differences and stores the report."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -31,12 +31,12 @@ WHERE org_id = ?1 AND target = ?2 ORDER BY kind
 
 
 class KindReport(NamedTuple):
-    """Result of a comparison for one kind."""
+    """Comparison result for one kind of item."""
 
-    #: Items expected in the target, and how many of them are missing or not pushed in their current state.
+    #: Items expected in the target, and how many of them are missing or have changes that are not pushed yet.
     expected: int
     outdated: int
-    #: Items compared, and how many of them differ from what was pushed.
+    #: Items compared, and how many of them differ from the last push.
     checked: int
     different: int
 
@@ -67,14 +67,14 @@ class ReportBuilder:
         self._counts_of(count.kind).update(expected=count.expected, outdated=count.outdated)
 
     def add(self, batch: ComparedBatch) -> None:
-        self._counts_of(batch.kind).update(checked=batch.checked, different=len(batch.differences), read=1)
+        self._counts_of(batch.kind).update(checked=batch.checked, different=len(batch.differences), batches=1)
 
     def reports(self, kinds: Collection[str]) -> dict[str, KindReport]:
-        """Reports of these kinds and of all other kinds that were read."""
-        read = {kind for kind, counts in self._counts.items() if counts["read"] and kind != DELETION}
+        """Reports by kind: the given kinds, and all other kinds that were compared."""
+        compared = {kind for kind, counts in self._counts.items() if counts["batches"] and kind != DELETION}
         return {
             kind: KindReport(*(self._counts_of(kind)[name] for name in KindReport._fields))
-            for kind in read.union(kinds)
+            for kind in compared.union(kinds)
         }
 
     def _counts_of(self, kind: str) -> Counter[str]:
@@ -82,14 +82,14 @@ class ReportBuilder:
 
 
 def write_report(db: Database, org: str, target: str, reports: Mapping[str, KindReport], now: int) -> None:
-    """Replace the stored report by one that completed now."""
+    """Replace the stored report; the comparison ended at `now`."""
     with db.transaction():
         db.execute(_DELETE, org, target)
         db.insert(_INSERT, [(org, target, kind, *report, now) for kind, report in sorted(reports.items())])
 
 
 def delete_report(db: Database, org: str, target: str) -> None:
-    """Delete the report, because the target is another system. Must run inside a transaction of the caller."""
+    """Delete the stored report. Must be called inside a transaction."""
     db.execute(_DELETE, org, target)
 
 
@@ -116,9 +116,9 @@ UPDATE sync_target SET compared_at = ?3
 WHERE org_id = ?1 AND target = ?2 AND coalesce(compared_at, enabled_at) <= ?4 RETURNING target
 """
 _RESET = "UPDATE sync_target SET compared_at = NULL WHERE org_id = ?1 AND target = ?2"
-_SERVER_FAILED = 500
+_SERVER_ERROR = 500
 _CHECK_INTERVAL = 60 * 1_000_000
-#: Due items are pushed after this many counts.
+#: Number of counts per step; due items are pushed between steps.
 _COUNTS_PER_STEP = 10
 
 
@@ -135,7 +135,7 @@ class ComparisonRunner:
         interval_seconds: float | None,
     ) -> None:
         self._db = db
-        self._bound = (org, target.name)
+        self._org_and_target = (org, target.name)
         self._target = target
         self._items = items
         self._edges = EdgeStore(db, org, target.name)
@@ -145,7 +145,7 @@ class ComparisonRunner:
         self._batches: Iterator[ComparedBatch] | None = None
 
     def step(self) -> ComparedBatch | None:
-        """Compare the next part if a comparison is running or due; None otherwise."""
+        """Compare the next batch; None if no comparison is running or due."""
         if self._batches is None and not self._claim_comparison():
             return None
         assert self._batches is not None  # noqa: S101 - started above
@@ -154,7 +154,7 @@ class ComparisonRunner:
         except TransientError as error:
             self._batches = None
             if isinstance(error, NoResponse) or (
-                isinstance(error, TargetUnavailable) and error.status == _SERVER_FAILED
+                isinstance(error, TargetUnavailable) and error.status == _SERVER_ERROR
             ):
                 _log.warning("comparison aborted until the next interval", reason=str(error))
                 return None
@@ -171,18 +171,19 @@ class ComparisonRunner:
         return batch
 
     def _claim_comparison(self) -> bool:
+        """Start a comparison if one is due and no other daemon has started it."""
         now = self._clock()
         if self._interval is None or now < self._check_at:
             return False
         self._check_at = now + min(self._interval, _CHECK_INTERVAL)
         with self._db.transaction():
-            claimed = bool(self._db.fetch_all(_CLAIM, *self._bound, now, now - self._interval))
+            claimed = bool(self._db.fetch_all(_CLAIM, *self._org_and_target, now, now - self._interval))
         if claimed:
             self._batches = self._count_and_compare()
         return claimed
 
     def _count_and_compare(self) -> Iterator[ComparedBatch]:
-        """Count expected items first: differences are pushed again and would otherwise be counted twice.
+        """Count expected items first, because differences are requeued and would otherwise be counted twice.
 
         The report is stored only when the comparison completes.
         """
@@ -194,13 +195,13 @@ class ComparisonRunner:
         for batch in self._target.compare():
             report.add(batch)
             yield batch
-        write_report(self._db, *self._bound, report.reports(self._target.compared_kinds), self._clock())
+        write_report(self._db, *self._org_and_target, report.reports(self._target.compared_kinds), self._clock())
 
     def _reschedule(self) -> None:
         """Make the comparison due immediately, because it did not finish."""
         self._check_at = 0
         with self._db.transaction():
-            self._db.execute(_RESET, *self._bound)
+            self._db.execute(_RESET, *self._org_and_target)
 
     def _requeue_differences(self, batch: ComparedBatch) -> None:
         with self._db.transaction():

@@ -16,17 +16,17 @@ _Key = tuple[str, bytes]
 
 
 class DeadLetters:
-    """Failed items of a target and the actions of an operator on them."""
+    """Failed items of a target, and what an operator can do about them."""
 
     def __init__(self, db: Database, org: str, target: str, clock: Callable[[], int]) -> None:
         self._db = db
-        self._bound = (org, target)
+        self._org_and_target = (org, target)
         self._items = SyncItemStore(db, org, target, clock)
         self._edges = EdgeStore(db, org, target)
 
     def list(self) -> list[_Key]:
-        """Items that were rejected, are unresolved, or failed and wait for a retry."""
-        return [(kind, bytes(key)) for kind, key in self._db.fetch_all(_FAILED_ITEMS, *self._bound)]
+        """Items that were rejected, are unresolved, or are waiting for a retry after a failure."""
+        return [(kind, bytes(key)) for kind, key in self._db.fetch_all(_FAILED_ITEMS, *self._org_and_target)]
 
     def retry(self, keys: Collection[_Key]) -> None:
         """Push items again immediately, as if they had never failed."""

@@ -47,15 +47,15 @@ class EdgeRecord(NamedTuple):
     #: Whether this bridge created the edge.
     created_by_us: bool
     content: dict[str, Any]
-    #: Contents of later writes whose result is unknown.
+    #: Contents of later writes with an unknown result.
     attempted: Sequence[dict[str, Any]] = ()
     #: Hash of the whole remote edge when it was last read; None while a write is in progress.
     content_hash: str | None = None
-    #: Earlier hashes since the last foreign write: a restored backup may contain one of them.
+    #: Earlier hashes since another client last changed the edge; a restored backup may contain one of them.
     earlier_hashes: Sequence[str] = ()
 
     def connects(self, source: RemoteReference, target: RemoteReference) -> bool:
-        """Whether it was written between these entities."""
+        """Whether the edge was written between these entities."""
         return (self.source.id, self.target.id) == (source.id, target.id)
 
 
@@ -64,73 +64,79 @@ class EdgeStore:
 
     def __init__(self, db: Database, org: str, target: str) -> None:
         self._db = db
-        self._bound = (org, target)
+        self._org_and_target = (org, target)
 
     def into(self, keys: Collection[bytes]) -> dict[bytes, dict[bytes, EdgeRecord]]:
         """Edges into datasets and jobs, by target key and source key."""
         edges: dict[bytes, dict[bytes, EdgeRecord]] = {key: {} for key in keys}
-        for row in self._db.fetch_for_ids(_INTO, sorted(set(keys)), *self._bound):
-            edge = _edge(row)
+        for row in self._db.fetch_for_ids(_INTO, sorted(set(keys)), *self._org_and_target):
+            edge = _decode_edge(row)
             edges[edge.target_key][edge.source_key] = edge
         return edges
 
     def batches(self, limit: int) -> Iterator[list[EdgeRecord]]:
         """All edges, in batches of `limit`."""
         after = b"", b""
-        while rows := self._db.fetch_all(_NEXT, *self._bound, *after, limit):
-            edges = [_edge(row) for row in rows]
+        while rows := self._db.fetch_all(_NEXT, *self._org_and_target, *after, limit):
+            edges = [_decode_edge(row) for row in rows]
             yield edges
             after = edges[-1].target_key, edges[-1].source_key
 
     def targets_of_sources(self, sources: Collection[bytes]) -> set[bytes]:
-        """Keys of targets of edges out of these sources."""
-        return {key for (key,) in self._db.fetch_for_ids(_TARGETS_OF_SOURCES, sorted(set(sources)), *self._bound)}
+        """Keys of the entities that edges from these sources lead to."""
+        rows = self._db.fetch_for_ids(_TARGETS_OF_SOURCES, sorted(set(sources)), *self._org_and_target)
+        return {key for (key,) in rows}
 
     def targets_of_jobs(self, jobs: Collection[bytes]) -> set[bytes]:
-        """Keys of targets of edges that these jobs produce."""
-        return {key for (key,) in self._db.fetch_for_ids(_TARGETS_OF_JOBS, sorted(set(jobs)), *self._bound)}
+        """Keys of the entities that edges of these jobs lead to."""
+        rows = self._db.fetch_for_ids(_TARGETS_OF_JOBS, sorted(set(jobs)), *self._org_and_target)
+        return {key for (key,) in rows}
 
     def has_edges(self, remote_id: str) -> bool:
         """Whether an edge starts or ends at an entity."""
-        return bool(self._db.fetch_all(_HAS_EDGES, *self._bound, remote_id))
+        return bool(self._db.fetch_all(_HAS_EDGES, *self._org_and_target, remote_id))
 
     def connects(self, source_id: str, target_id: str) -> bool:
         """Whether an edge connects two entities."""
-        return bool(self._db.fetch_all(_CONNECTS, *self._bound, source_id, target_id))
+        return bool(self._db.fetch_all(_CONNECTS, *self._org_and_target, source_id, target_id))
 
     def invalidate(self, edges: Sequence[EdgeRecord]) -> None:
-        """Record that edges may have been written here although another worker wrote them since.
+        """Mark edges that this worker may have written after another worker took them over.
 
-        Must run inside a transaction of the caller, like all writes below.
+        Like all writes below, must be called inside a transaction.
         """
-        stored = self.into({state.target_key for state in edges})
-        there = [stored[state.target_key].get(state.source_key, state) for state in edges]
-        pairs = zip(there, edges, strict=True)
-        self.write(
-            [now._replace(fingerprint=b"", attempted=(*now.attempted, state.content)) for now, state in pairs], []
-        )
+        stored_edges = self.into({edge.target_key for edge in edges})
+        current_edges = [stored_edges[edge.target_key].get(edge.source_key, edge) for edge in edges]
+        invalidated = [
+            current._replace(fingerprint=b"", attempted=(*current.attempted, edge.content))
+            for current, edge in zip(current_edges, edges, strict=True)
+        ]
+        self.write(invalidated, [])
 
     def invalidate_into(self, keys: Collection[bytes]) -> None:
-        """Compare the edges into datasets and jobs again."""
-        self._db.execute_many(_INVALIDATE_INTO, [(*self._bound, key, b"") for key in sorted(set(keys))])
+        """Write the edges into these datasets and jobs again if they differ."""
+        self._db.execute_many(_INVALIDATE_INTO, [(*self._org_and_target, key, b"") for key in sorted(set(keys))])
 
     def invalidate_all(self) -> None:
-        """Compare all edges again."""
-        self._db.execute(_INVALIDATE_ALL, *self._bound, b"")
+        """Write all edges again if they differ."""
+        self._db.execute(_INVALIDATE_ALL, *self._org_and_target, b"")
 
     def write(self, written: Sequence[EdgeRecord], deleted: Sequence[EdgeRecord]) -> None:
         """Store written edges and remove deleted ones."""
-        self._db.execute_many(_DELETE, [(*self._bound, state.target_key, state.source_key) for state in deleted])
-        self._db.insert(_UPSERT, [(*self._bound, *_row(state)) for state in written])
+        deleted_keys = [(*self._org_and_target, edge.target_key, edge.source_key) for edge in deleted]
+        self._db.execute_many(_DELETE, deleted_keys)
+        self._db.insert(_UPSERT, [(*self._org_and_target, *_encode_edge(edge)) for edge in written])
 
 
-def _edge(row: tuple[Any, ...]) -> EdgeRecord:
+def _decode_edge(row: tuple[Any, ...]) -> EdgeRecord:
     into_key, from_key, into_type, into_id, from_type, from_id, job, fingerprint, created_by_us, content = row
-    ends = RemoteReference(into_type, into_id, ""), RemoteReference(from_type, from_id, "")
-    return EdgeRecord(into_key, from_key, *ends, job, fingerprint, bool(created_by_us), *msgspec.json.decode(content))
+    endpoints = RemoteReference(into_type, into_id, ""), RemoteReference(from_type, from_id, "")
+    return EdgeRecord(
+        into_key, from_key, *endpoints, job, fingerprint, bool(created_by_us), *msgspec.json.decode(content)
+    )
 
 
-def _row(edge: EdgeRecord) -> tuple[Any, ...]:
+def _encode_edge(edge: EdgeRecord) -> tuple[Any, ...]:
     content = msgspec.json.encode([edge.content, edge.attempted, edge.content_hash, edge.earlier_hashes]).decode()
-    ends = (edge.target.type, edge.target.id, edge.source.type, edge.source.id)
-    return (edge.target_key, edge.source_key, *ends, edge.job, edge.fingerprint, edge.created_by_us, content)
+    endpoints = (edge.target.type, edge.target.id, edge.source.type, edge.source.id)
+    return (edge.target_key, edge.source_key, *endpoints, edge.job, edge.fingerprint, edge.created_by_us, content)

@@ -1,4 +1,4 @@
-"""Finds runs that cross the retirement limit of their job, because newer runs completed."""
+"""Finds runs that enter or leave the retirement window of their job."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ SELECT run_id FROM ol_run WHERE org_id = ?1 AND job_id {ids} AND started_at >= ?
 def runs_crossing_retirement(db: Database, org: str, rule: FoldingRule, jobs: Iterable[bytes]) -> set[bytes]:
     """Runs that entered or left the retirement window of these jobs.
 
-    A job is listed once per changed run: n changed runs move the limit by at most n places, either way.
+    `jobs` contains a job once per changed run: n changed runs move the window by at most n runs in either direction.
     """
     if not rule.retire_after:
         return set()

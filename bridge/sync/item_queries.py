@@ -6,7 +6,7 @@ from typing import NamedTuple
 from bridge.store.database import Database
 from bridge.sync.sync_item import Outcome, RemoteReference
 
-#: `|| ''` hides the other indexes, so that the index on (remote_id, key) supplies the order.
+#: `|| ''` rules out the other indexes, so that the index on (remote_id, key) supplies the order.
 _PUSHED = f"""
 SELECT remote_type, remote_id, remote_name, key FROM sync_item
 WHERE org_id = ?1 AND target || '' = ?2 AND kind || '' = ?3
@@ -23,7 +23,7 @@ ORDER BY key LIMIT ?5
 
 
 class PushedObservation(NamedTuple):
-    """An observation of an entity at a time in milliseconds."""
+    """A pushed run status, test result or profile; its timestamp is in milliseconds."""
 
     key: bytes
     remote: RemoteReference
@@ -36,7 +36,7 @@ class PushedObservation(NamedTuple):
 def pushed_observations(
     db: Database, org: str, target: str, kind: str, limit: int
 ) -> Iterator[list[PushedObservation]]:
-    """Pushed observations in order of entity and time, in batches of `limit`."""
+    """Pushed observations, ordered by entity and time, in batches of `limit`."""
     after = "", b""
     while rows := db.fetch_all(_PUSHED, org, target, kind, *after, limit):
         observations = [PushedObservation(bytes(key), RemoteReference(*remote)) for *remote, key in rows]
@@ -45,7 +45,7 @@ def pushed_observations(
 
 
 def items_with_history(db: Database, org: str, target: str, kind: str, limit: int) -> Iterator[list[bytes]]:
-    """Keys of items with a record beyond their current state, in batches of `limit`."""
+    """Keys of completed items that have a record (`detail_json`), in batches of `limit`."""
     after = b""
     while rows := db.fetch_all(_WITH_RECORD, org, target, kind, after, limit):
         keys = [bytes(key) for (key,) in rows]

@@ -21,7 +21,7 @@ from bridge.sync.sync_item import (
 )
 from mappers.canonical.identity import digest
 
-#: An invalidated item has no fingerprint: its last push is not trusted.
+#: The fingerprint of an invalidated item is hidden, because its last push is not trusted.
 _COLUMNS = (
     "kind, key, marked, since, attempts, refusals, outcome, reason, settled_at,"
     " CASE WHEN doubted > settled THEN NULL ELSE fingerprint END AS fingerprint,"
@@ -44,7 +44,7 @@ _MARK_REMOTE = Insert(
     " since = excluded.since, due_at = excluded.due_at, remote_type = excluded.remote_type,"
     " remote_id = excluded.remote_id, remote_name = excluded.remote_name",
 )  # fmt: skip
-#: Not claimed by another live worker; a worker may claim again what it lost track of.
+#: Due, and not claimed by another live worker; a worker may claim its own items again.
 _FREE = """settled < marked AND due_at <= ?4 AND (claim IS NULL OR NOT EXISTS (
   SELECT 1 FROM sync_worker w WHERE w.org_id = ?1 AND w.target = ?2 AND w.worker_id = sync_item.claim
     AND w.worker_id <> ?6 AND w.until >= ?4))"""
@@ -58,7 +58,7 @@ WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND {_FREE} AND key IN (
   ORDER BY due_at, key LIMIT ?5)
 RETURNING {_COLUMNS}
 """
-#: Claims given keys as invalidated, whether due or not.
+#: Claims and invalidates the given keys, whether they are due or not.
 _CLAIM_KEYS = f"""
 UPDATE sync_item SET claim = ?5, marked = marked + 1, doubted = marked + 1, attempts = 0, refusals = 0
 WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND key {{ids}} AND (claim IS NULL OR NOT EXISTS (
@@ -102,7 +102,7 @@ _PENDING = f"""
 SELECT {_COLUMNS} FROM sync_item WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND settled < marked
 ORDER BY due_at, key
 """
-#: Results count only while the claim is held.
+#: Results are stored only while the worker holds the claim.
 _IS_CLAIMED = "org_id = ?1 AND target = ?2 AND kind = ?3 AND key = ?4 AND claim = ?5"
 _COMPLETE = f"""
 UPDATE sync_item SET settled = ?6, outcome = ?7, reason = ?8, settled_at = ?9, fingerprint = ?10, remote_type = ?11,
@@ -113,7 +113,7 @@ _POSTPONE = f"""
 UPDATE sync_item SET reason = ?6, due_at = ?7, attempts = attempts + 1, refusals = refusals + ?8, claim = NULL
 WHERE {_IS_CLAIMED} RETURNING key
 """
-#: No fingerprint: the content in the target is unknown until the push completes.
+#: Clears the fingerprint, because the content in the target is unknown until the push completes.
 _RECORD_INTENT = f"UPDATE sync_item SET fingerprint = NULL, detail_json = ?6 WHERE {_IS_CLAIMED}"
 _INVALIDATE = """
 UPDATE sync_item SET marked = marked + 1, doubted = marked + 1, due_at = ?5,
@@ -138,7 +138,7 @@ UPDATE sync_item SET outcome = '{Outcome.DROPPED}' WHERE org_id = ?1 AND target 
 _MAX_REASON_CHARACTERS = 2_000
 #: Sorts after every id.
 _AFTER_ALL_IDS = b"\xff" * 17
-#: Items per transaction: limits how long intake waits for the store.
+#: Items per transaction; short transactions keep event intake from waiting.
 WRITE_BATCH = 200
 
 
@@ -153,13 +153,13 @@ class SyncItemStore:
         self.worker = WorkerLease(db, org, target, clock)
 
     def mark(self, items: Iterable[tuple[str, bytes]]) -> None:
-        """Mark items as changed; creates missing ones. Must run inside a transaction of the caller."""
+        """Mark items as changed and create missing ones. Must be called inside a transaction."""
         now = self._clock()
         rows = [(self._org, self._target, kind, key, 1, now, now) for kind, key in sorted(set(items))]
         self._db.insert(_MARK, rows)
 
     def mark_deletions(self, remotes: Iterable[RemoteReference]) -> None:
-        """Request the deletion of entities, one item each. Must run inside a transaction of the caller."""
+        """Add one deletion item per entity. Must be called inside a transaction."""
         now = self._clock()
         self._db.insert(
             _MARK_REMOTE,
@@ -177,40 +177,40 @@ class SyncItemStore:
             self.worker.renew()
         with self._db.transaction():  # the lease is visible before the claim
             rows = self._db.fetch_all(_CLAIM, self._org, self._target, kind, self._clock(), limit, self.worker.id)
-        return sorted(map(_item, rows), key=lambda item: (item.pending_since, item.key))
+        return sorted(map(_decode_item, rows), key=lambda item: (item.pending_since, item.key))
 
     def claim(self, kind: str, keys: Collection[bytes]) -> list[SyncItem]:
-        """Claim items by key unless another live worker holds them; they are invalidated."""
+        """Claim and invalidate items by key, except those that another live worker holds."""
         with self._db.transaction():
             self.worker.renew()
         bound = (self._org, self._target, kind, self._clock(), self.worker.id)
         with self._db.transaction():
             rows = self._db.fetch_for_ids(_CLAIM_KEYS, sorted(set(keys)), *bound)
-        return sorted(map(_item, rows), key=lambda item: (item.pending_since, item.key))
+        return sorted(map(_decode_item, rows), key=lambda item: (item.pending_since, item.key))
 
     def get(self, kind: str, keys: Collection[bytes]) -> dict[bytes, SyncItem]:
         """Existing items by key."""
         rows = self._db.fetch_for_ids(_BY_KEYS, sorted(set(keys)), self._org, self._target, kind)
-        return {item.key: item for item in map(_item, rows)}
+        return {item.key: item for item in map(_decode_item, rows)}
 
     def find_by_remote_id(self, remote_id: str) -> list[SyncItem]:
-        """Items that share one remote entity."""
-        return [_item(row) for row in self._db.fetch_all(_BY_REMOTE_ID, self._org, self._target, remote_id)]
+        """Items whose remote entity has this id."""
+        return [_decode_item(row) for row in self._db.fetch_all(_BY_REMOTE_ID, self._org, self._target, remote_id)]
 
     def find_deletion(self, remote_id: str) -> SyncItem | None:
-        """Item that requests or requested the deletion of an entity."""
+        """The deletion item of an entity, pending or completed."""
         return next(iter(self.get(DELETION, [_deletion_key(remote_id)]).values()), None)
 
     def has_run_statuses(self, remote_id: str) -> bool:
-        """Whether a pipeline has run statuses: their remote ids begin with the id of the pipeline."""
+        """Whether a pipeline has run statuses, whose remote ids start with the pipeline id."""
         return bool(self._db.fetch_all(_HAS_STATUSES, self._org, self._target, f"{remote_id}/", f"{remote_id}0"))
 
     def list_by_outcome(self, outcome: Outcome) -> list[SyncItem]:
         """Items with an outcome, oldest first."""
-        return [_item(row) for row in self._db.fetch_all(_BY_OUTCOME, self._org, self._target, outcome)]
+        return [_decode_item(row) for row in self._db.fetch_all(_BY_OUTCOME, self._org, self._target, outcome)]
 
     def find_by_key_prefix(self, kind: str, ids: Collection[bytes]) -> set[bytes]:
-        """Keys of items that consist of several ids, the first of which is given."""
+        """Keys of items whose composite key starts with one of these ids."""
         keys: set[bytes] = set()
         for id_ in ids:
             rows = self._db.fetch_all(_BY_KEY_RANGE, self._org, self._target, kind, id_, id_ + _AFTER_ALL_IDS)
@@ -218,7 +218,7 @@ class SyncItemStore:
         return keys
 
     def list_pushed(self, kind: str) -> list[tuple[RemoteReference, bytes]]:
-        """Pushed items that are not pending, in order of their remote names."""
+        """Pushed items that are not pending, ordered by remote type and name."""
         rows = self._db.fetch_all(_PUSHED, self._org, self._target, kind)
         return [(RemoteReference(*remote), bytes(key)) for *remote, key in rows]
 
@@ -238,39 +238,39 @@ class SyncItemStore:
         """All items of a kind, in batches of `limit`."""
         after = b""
         while rows := self._db.fetch_all(_NEXT, self._org, self._target, kind, after, limit):
-            yield (items := [_item(row) for row in rows])
+            yield (items := [_decode_item(row) for row in rows])
             after = items[-1].key
 
     def completed_since(self, kind: str, at: int) -> list[SyncItem]:
-        """Items that completed at a time or later and are not pending, oldest first."""
-        return [_item(row) for row in self._db.fetch_all(_COMPLETED_SINCE, self._org, self._target, kind, at)]
+        """Items that completed at or after `at` and are not pending, oldest first."""
+        return [_decode_item(row) for row in self._db.fetch_all(_COMPLETED_SINCE, self._org, self._target, kind, at)]
 
     def pending(self, kind: str) -> list[SyncItem]:
-        return [_item(row) for row in self._db.fetch_all(_PENDING, self._org, self._target, kind)]
+        return [_decode_item(row) for row in self._db.fetch_all(_PENDING, self._org, self._target, kind)]
 
     def record_results(self, results: Sequence[ItemResult]) -> set[bytes]:
-        """Store results and return the keys of items that other workers took over.
+        """Store results and return the keys of items that other workers have taken over.
 
-        The latter are invalidated, because this worker may have changed the target meanwhile. Must run inside a
-        transaction of the caller.
+        These are invalidated, because this worker may have changed the target in the meantime. Must be
+        called inside a transaction.
         """
         taken_over = [result.item for result in results if not self._store_result(result)]
         self.invalidate((item.kind, item.key) for item in taken_over)
         return {item.key for item in taken_over}
 
     def drop(self, keys: Iterable[tuple[str, bytes]]) -> None:
-        """Drop dead items. Must run inside a transaction of the caller."""
+        """Drop dead items. Must be called inside a transaction."""
         self._db.execute_many(_DROP, [(self._org, self._target, kind, key) for kind, key in sorted(set(keys))])
 
     def record_intent(self, items: Iterable[tuple[SyncItem, dict[str, Any]]]) -> None:
-        """Record the intended change before the target is called, so that a crash leaves a trace."""
-        rows = [(*self._key(item), _encode_record(record)) for item, record in items]
+        """Record intended changes before calling the target, so that they are known after a crash."""
+        rows = [(*self._claim_parameters(item), _encode_record(record)) for item, record in items]
         for i in range(0, len(rows), WRITE_BATCH):
             with self._db.transaction():
                 self._db.execute_many(_RECORD_INTENT, rows[i : i + WRITE_BATCH])
 
     def invalidate(self, keys: Iterable[tuple[str, bytes]], *, reset_failures: bool = False) -> None:
-        """Push items again because the target may differ. Must run inside a transaction of the caller.
+        """Push items again because the target may differ. Must be called inside a transaction.
 
         `reset_failures` also clears their failure counts.
         """
@@ -279,20 +279,20 @@ class SyncItemStore:
         self._db.execute_many(_INVALIDATE, rows)
 
     def invalidate_all(self) -> None:
-        """Trust nothing in the target. Must run inside a transaction of the caller."""
+        """Invalidate all items that have a remote entity. Must be called inside a transaction."""
         self._db.execute(_INVALIDATE_ALL, self._org, self._target, self._clock())
 
     def requeue_unresolved(self) -> None:
-        """Mark items that have been unresolved for a while: they may have a location by now."""
+        """Mark items that have been unresolved for a while, because they may have a location by now."""
         now = self._clock()
         with self._db.transaction():
             self._db.execute(_REQUEUE_UNRESOLVED, self._org, self._target, now, now - UNRESOLVED_RETRY_US)
 
-    def _key(self, item: SyncItem) -> tuple[str, str, str, bytes, bytes | None]:
+    def _claim_parameters(self, item: SyncItem) -> tuple[str, str, str, bytes, bytes | None]:
         return (self._org, self._target, item.kind, item.key, item.claimed_by)
 
     def _store_result(self, result: ItemResult) -> bool:
-        bound = self._key(result.item)
+        bound = self._claim_parameters(result.item)
         if isinstance(result, Released):
             return bool(self._db.fetch_all(_RELEASE, *bound))
         reason = result.reason[:_MAX_REASON_CHARACTERS] if result.reason else None
@@ -312,7 +312,9 @@ def _encode_record(record: Mapping[str, Any]) -> str | None:
     return msgspec.json.encode(dict(record)).decode() if record else None
 
 
-def _item(row: tuple[Any, ...]) -> SyncItem:
-    *head, remote_type, remote_id, remote_name, created_by_us, record, claim = row
+def _decode_item(row: tuple[Any, ...]) -> SyncItem:
+    *leading, remote_type, remote_id, remote_name, created_by_us, record, claim = row
     remote = RemoteReference(remote_type, remote_id, remote_name) if remote_id is not None else None
-    return SyncItem._make((*head, remote, bool(created_by_us), msgspec.json.decode(record) if record else {}, claim))
+    return SyncItem._make(
+        (*leading, remote, bool(created_by_us), msgspec.json.decode(record) if record else {}, claim)
+    )

@@ -30,25 +30,25 @@ def count_live_workers(db: Database, org: str, target: str, now: int) -> int:
 class WorkerLease:
     """Lease of one worker on the items that it claims.
 
-    Results count while no other worker has taken the items over.
+    Its results are accepted until another worker takes the items over.
     """
 
     def __init__(
         self, db: Database, org: str, target: str, clock: Callable[[], int], id_: bytes | None = None
     ) -> None:
         self._db = db
-        self._bound = (org, target)
+        self._org_and_target = (org, target)
         self._clock = clock
         self.id = id_ or os.urandom(16)
 
     def renew(self) -> None:
-        """Must run inside a transaction of the caller."""
-        self._db.insert(_RENEW, [(*self._bound, self.id, self._clock() + int(LEASE_SECONDS * 1_000_000))])
+        """Extend the lease. Must be called inside a transaction."""
+        self._db.insert(_RENEW, [(*self._org_and_target, self.id, self._clock() + int(LEASE_SECONDS * 1_000_000))])
 
     def release(self) -> None:
         """Release all claims; also removes expired workers."""
         with self._db.transaction():
-            self._db.execute(_RELEASE, *self._bound, self.id, self._clock())
+            self._db.execute(_RELEASE, *self._org_and_target, self.id, self._clock())
 
 
 class Heartbeat:
@@ -56,7 +56,7 @@ class Heartbeat:
 
     def __init__(self, db: Database, lease: WorkerLease) -> None:
         self._db = db
-        self._worker = lease
+        self._lease = lease
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._renew, name="heartbeat", daemon=True)
         self._thread.start()
@@ -70,7 +70,7 @@ class Heartbeat:
         while not self._stopping.wait(RENEW_SECONDS):
             try:
                 with self._db.transaction():
-                    self._worker.renew()
+                    self._lease.renew()
                 if terminated := self._db.terminate_stalled_sessions(LEASE_SECONDS):
                     _log.warning("terminated stalled sessions that blocked other workers", sessions=terminated)
             except LineageBridgeError as error:

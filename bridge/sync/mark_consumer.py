@@ -30,7 +30,7 @@ class MarkConsumer:
     def consume(self, limit: int = 1_000) -> int:
         """Consume marks in one transaction and return their number.
 
-        The store is read before the transaction: a change in between leaves a later mark, which stays.
+        The store is read before the transaction starts; a change in between leaves a newer mark, which is kept.
         """
         marks = self._db.fetch_all(_READ, self._org, self._target, limit)
         if not marks:
@@ -47,9 +47,9 @@ class MarkConsumer:
         return len(marks)
 
     def preview(self, *, everything: bool) -> set[ItemKey]:
-        """Items that pending marks affect.
+        """Items that pending marks affect, without consuming the marks.
 
-        All items if `everything` is set or the target was never enabled. Changes nothing.
+        Returns all items if `everything` is set or the target was never enabled.
         """
         keys_by_kind: dict[str, set[bytes]] = {}
         if everything or not is_enabled(self._db, self._org, self._target):

@@ -29,13 +29,13 @@ from bridge.sync.target import BatchResult, ComparedBatch, PlanStep, SyncTarget
 from connectors.errors import NoResponse, TargetMisconfigured, TargetRejected, TargetUnavailable, Unreachable
 from mappers.errors import LineageBridgeError, PermanentError, TransientError
 
-_SERVER_FAILED = 500
-#: Responses of a server that is up but cannot work.
-_UNAVAILABLE = frozenset({502, 503, 504})
-#: Concurrent changes by others.
-_CONTESTED = frozenset({409, 412})
-#: Failures that the item may cause, and how many of them make it a dead letter.
-_COUNTED, _MAX_FAILURES = frozenset({404, _SERVER_FAILED}), 5
+_SERVER_ERROR = 500
+#: Statuses of a server that is up but cannot process requests.
+_UNAVAILABLE_STATUSES = frozenset({502, 503, 504})
+#: Statuses of conflicts with concurrent changes.
+_CONFLICT_STATUSES = frozenset({409, 412})
+#: Statuses that the item itself may cause, and the number of such failures that makes it a dead letter.
+_COUNTED_STATUSES, _MAX_FAILURES = frozenset({404, _SERVER_ERROR}), 5
 _MAX_BACKOFF_SECONDS = 600.0
 _MARKS_PER_BATCH = 1_000
 _REQUEUE_INTERVAL = 60 * 1_000_000
@@ -90,25 +90,25 @@ class Reconciler:
     def enable(self) -> bool:
         """Start writing dirty marks for the target.
 
-        True if a full sync was scheduled (new target or changed options).
+        Returns True if a full sync was scheduled (new target or changed options).
         """
-        bound = (self._db, self._org, self._target.name)
-        record_pause(*bound, None, self._clock())
+        target_arguments = (self._db, self._org, self._target.name)
+        record_pause(*target_arguments, None, self._clock())
         self._target.prepare()
-        new = enable_target(*bound, self._clock())
-        previous = read_target_identity(*bound)
+        new = enable_target(*target_arguments, self._clock())
+        previous = read_target_identity(*target_arguments)
         if previous == self._target.settings:
             return new
-        write_target_identity(*bound, self._target.settings)
+        write_target_identity(*target_arguments, self._target.settings)
         if previous is None:
             return new
-        mark_all(*bound, self._clock())
+        mark_all(*target_arguments, self._clock())
         if previous.url != self._target.settings.url:
             self._invalidate_all()
         return True
 
     def _invalidate_all(self) -> None:
-        """Trust nothing in the target: it is another system."""
+        """Invalidate everything that was pushed, because the target is now another system."""
         with self._db.transaction():
             self._items.invalidate_all()
             self._edges.invalidate_all()
@@ -126,7 +126,7 @@ class Reconciler:
         return read_status(self._db, self._org, self._target.name)
 
     def unsynced_items(self, limit: int) -> list[UnsyncedItem]:
-        """Items that are not in sync and why, from the store alone."""
+        """Items that are not in sync, and why; sends no requests."""
         return read_unsynced_items(self._db, self._org, self._target.name, limit)
 
     def last_comparison(self) -> ComparisonReport | None:
@@ -142,7 +142,7 @@ class Reconciler:
         return None if due_at is None else max(0.0, (due_at - self._clock()) / 1_000_000)
 
     def close(self) -> None:
-        """Release claims and close the connections to target and store."""
+        """Release claims and close the connections to the target and the store."""
         if self._heartbeat is not None:
             self._heartbeat.stop()
         self._target.close()
@@ -196,7 +196,7 @@ class Reconciler:
     def _claimed_batches(
         self, stopped: Callable[[], bool], only: Collection[str] | None
     ) -> Iterator[tuple[str, list[SyncItem]]]:
-        """Claim due items batch by batch; one batch of slow kinds, so that newer changes of other kinds come next."""
+        """Claim due items batch by batch, but only one batch of a slow kind, so that other kinds are not delayed."""
         for kind, limit in self._target.batch_sizes.items():
             if only is not None and kind not in only:
                 continue
@@ -218,17 +218,17 @@ class Reconciler:
         return self._target.plan([items[key] for key in sorted(items)])
 
     def _requeue_unresolved(self) -> None:
-        """Retry unresolved items once a minute: the statement reads all items."""
+        """Requeue unresolved items, at most once a minute because the statement scans all items."""
         if self._clock() >= self._requeued_at + _REQUEUE_INTERVAL:
             self._requeued_at = self._clock()
             self._items.requeue_unresolved()
 
     def compare(self) -> Iterator[ComparedBatch]:
-        """Compare the whole target with the last push, in parts and without changes."""
+        """Compare the whole target with the last push, in batches; changes nothing."""
         return self._target.compare()
 
     def _record_pause(self) -> None:
-        """Store the reason of a pause so that other processes can report it."""
+        """Store the reason for a pause so that other processes can report it."""
         if self.breaker.pause_reason != self._recorded_pause:
             self._recorded_pause = self.breaker.pause_reason
             record_pause(self._db, self._org, self._target.name, self._recorded_pause, self._clock())
@@ -248,7 +248,7 @@ class Reconciler:
         return True
 
     def _record(self, pushed: BatchResult, outcomes: Counter[str]) -> None:
-        """Store the results of a batch; items that follow from it are marked first."""
+        """Mark the items that a batch affects, then store its results."""
         self._responded = False
         with self._db.transaction():
             self._items.mark(pushed.affected)
@@ -263,13 +263,13 @@ class Reconciler:
         if pushed.affected:  # another worker may have processed them before the results were stored
             with self._db.transaction():
                 self._items.mark(pushed.affected)
-        outcomes.update(map(_outcome, results))
+        outcomes.update(map(_outcome_name, results))
         for result in results:
             if isinstance(result, Completed) and result.outcome is Outcome.PUSHED:
                 self._on_pushed((self._clock() - result.item.pending_since) / 1_000_000)
 
     def _store_results(self, results: list[ItemResult], pushed: BatchResult) -> None:
-        """Store results of items and of the edges into them; those that other workers took over are invalidated."""
+        """Store results of items and their incoming edges; invalidate those that other workers have taken over."""
         taken_over = self._items.record_results(results)
         keys = {result.item.key for result in results}
         written, deleted = (
@@ -288,22 +288,24 @@ class Reconciler:
         A released item stays due and its failure is not counted, because the target is at fault.
         """
         error, item = failure.error, failure.item
-        contested = isinstance(error, TargetRejected) and error.status in _CONTESTED
-        if isinstance(error, PermanentError) and not contested:
+        is_conflict = isinstance(error, TargetRejected) and error.status in _CONFLICT_STATUSES
+        if isinstance(error, PermanentError) and not is_conflict:
             return self._dead_letter(failure)
         if isinstance(error, TargetMisconfigured) or (
             isinstance(error, Unreachable) and not isinstance(error, NoResponse)
         ):
             self._open_circuit(error)
             return Released(item)
-        if isinstance(error, TargetUnavailable) and error.status in _UNAVAILABLE:
+        if isinstance(error, TargetUnavailable) and error.status in _UNAVAILABLE_STATUSES:
             self._open_circuit(error)
-        if isinstance(error, TargetUnavailable) and error.status == _SERVER_FAILED and not self._target_responds():
+        if isinstance(error, TargetUnavailable) and error.status == _SERVER_ERROR and not self._target_responds():
             return Released(item)
-        counts_as_failure = contested or (isinstance(error, TargetUnavailable) and error.status in _COUNTED)
+        counts_as_failure = is_conflict or (
+            isinstance(error, TargetUnavailable) and error.status in _COUNTED_STATUSES
+        )
         if counts_as_failure and item.counted_failures + 1 >= _MAX_FAILURES:
             return self._dead_letter(failure)
-        if not contested and not isinstance(error, TransientError):
+        if not is_conflict and not isinstance(error, TransientError):
             raise error
         seconds = max(backoff_seconds(self._backoff, item.attempts, _MAX_BACKOFF_SECONDS), _retry_after(error) or 0.0)
         return Postponed(item, str(error), self._clock() + int(seconds * 1_000_000), counts_as_failure)
@@ -313,7 +315,7 @@ class Reconciler:
             self.breaker.record_failure(str(error), _retry_after(error))
 
     def _target_responds(self) -> bool:
-        """Probe the target at most once per batch: a single failure may be caused by a single request."""
+        """Probe the target, at most once per batch, because a failure may be specific to one request."""
         if self.breaker.open:
             return False
         if self._responded:
@@ -331,7 +333,7 @@ class Reconciler:
         return failure.item.complete(Outcome.DEAD, str(failure.error), fingerprint=failure.fingerprint, record=record)
 
 
-def _outcome(result: ItemResult) -> str:
+def _outcome_name(result: ItemResult) -> str:
     return result.outcome.value if isinstance(result, Completed) else type(result).__name__.lower()
 
 

@@ -19,7 +19,7 @@ _MAX_UNANSWERED = 8
 class RequestPool:
     """Sends the requests of a batch in parallel.
 
-    If the server becomes unavailable, the rest fail without being sent.
+    If the server becomes unavailable, the remaining requests fail without being sent.
     """
 
     def __init__(self, pool: Executor, probe: Callable[[], None]) -> None:
@@ -36,7 +36,7 @@ class RequestPool:
         self.unavailable, self._unanswered, self._probed = None, 0, False
 
     def record_failure(self, error: LineageBridgeError) -> LineageBridgeError:
-        """Note a failure and return the error to report: an unavailable server replaces the original error."""
+        """Record a failure and return the error to report: an outage, if that explains a missing response."""
         unavailable = isinstance(error, TargetUnavailable) and error.status in _UNAVAILABLE
         if isinstance(error, NoResponse):
             with self._lock:
@@ -47,7 +47,7 @@ class RequestPool:
         return error
 
     def server_responds(self) -> bool:
-        """Probe the server, at most once per batch: a 500 may be caused by the request."""
+        """Probe the server, at most once per batch, because a 500 may be caused by the request."""
         with self._lock:
             if self.unavailable is None and not self._probed:
                 self._probed = True
@@ -58,7 +58,7 @@ class RequestPool:
         return self.unavailable is None
 
     def _error_after_no_response(self, error: NoResponse) -> LineageBridgeError | None:
-        """Decide whether one more missing response means that the server is unavailable."""
+        """Count a request without a response; returns an error if the server now counts as unavailable."""
         self._unanswered += 1
         if self._unanswered == 1:
             try:
@@ -74,7 +74,7 @@ class RequestPool:
     def map(
         self, send: Callable[[T], R], requests: Iterable[T], on_error: Callable[[T, LineageBridgeError], R]
     ) -> list[R]:
-        """Send each request; `on_error` supplies the result of failed and unsent ones."""
+        """Send each request; `on_error` supplies the results of failed and unsent requests."""
 
         def send_one(request: T) -> R:
             if self.unavailable is not None:

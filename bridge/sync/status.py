@@ -133,8 +133,8 @@ def read_progress(db: Database, org: str, target: str) -> SyncProgress:
 
 
 def read_latency(db: Database, org: str, target: str) -> tuple[float | None, float | None]:
-    """Median and 99th percentile of the latency of recent changes, in seconds."""
-    latencies = sorted(int(one) for (one,) in db.fetch_all(_LATENCIES, org, target, _MAX_LATENCIES))
+    """Median and 99th-percentile latency of recent changes, in seconds."""
+    latencies = sorted(int(latency) for (latency,) in db.fetch_all(_LATENCIES, org, target, _MAX_LATENCIES))
     median, p99 = (
         latencies[len(latencies) * percent // 100] / 1_000_000 if latencies else None for percent in (50, 99)
     )
@@ -142,7 +142,7 @@ def read_latency(db: Database, org: str, target: str) -> tuple[float | None, flo
 
 
 def read_target_identity(db: Database, org: str, target: str) -> TargetIdentity | None:
-    """Identity at the last sync, if there was one."""
+    """Identity of the target at the last sync, if any."""
     rows = db.fetch_all(_IDENTITY, org, target)
     return TargetIdentity(*rows[0]) if rows else None
 
@@ -154,6 +154,6 @@ def write_target_identity(db: Database, org: str, target: str, identity: TargetI
 
 def record_pause(db: Database, org: str, target: str, reason: str | None, now: int) -> None:
     """Record why the circuit is open, or that it closed (None)."""
-    bound: tuple[Any, ...] = (reason, now) if reason else (None, None)
+    pause: tuple[Any, ...] = (reason, now) if reason else (None, None)
     with db.transaction():
-        db.execute(_SET_PAUSE, org, target, *bound)
+        db.execute(_SET_PAUSE, org, target, *pause)

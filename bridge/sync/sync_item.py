@@ -10,7 +10,7 @@ import msgspec
 from mappers.canonical.identity import digest
 from mappers.errors import LineageBridgeError
 
-#: Kind of items that request a deletion; all other kinds are kinds of the store.
+#: Kind of items that request a deletion; all other kinds name objects of the store.
 DELETION = "removal"
 
 
@@ -21,13 +21,13 @@ class Outcome(StrEnum):
     UNCHANGED = "unchanged"
     #: No complete run has read or written it yet.
     WAITING = "waiting"
-    #: No location in the target, or several: an operator must choose.
+    #: It has no location in the target, or several; an operator must choose.
     UNRESOLVED = "unresolved"
     #: The target rejected it permanently.
     DEAD = "dead"
     #: Dropped by an operator; retried only after it changes.
     DROPPED = "dropped"
-    #: Not synced: shown as another item, or nothing to push.
+    #: Not synced, because it is shown as another item or has nothing to push.
     UNWANTED = "unwanted"
     #: Excluded by the settings.
     OFF = "off"
@@ -52,7 +52,7 @@ class RemoteReference(NamedTuple):
 
 
 class SyncItem(NamedTuple):
-    """An item as it was claimed: the change to push, and the record of the last push."""
+    """A claimed item: the change to push, and the record of the last push."""
 
     kind: str
     key: bytes
@@ -72,7 +72,7 @@ class SyncItem(NamedTuple):
     claimed_by: bytes | None
 
     def complete(self, outcome: Outcome, reason: str | None = None, **overrides: Any) -> "Completed":
-        """Complete the item; the remote entity and its record stay as they are unless overridden."""
+        """Complete the item; keeps its fingerprint, remote entity and record unless overridden."""
         unchanged: dict[str, Any] = {
             "remote": self.remote,
             "created_by_us": self.created_by_us,
@@ -99,7 +99,7 @@ class Completed(NamedTuple):
 
 
 class Postponed(NamedTuple):
-    """An item to retry at a time in microseconds."""
+    """An item to retry; `due_at` is in microseconds."""
 
     item: SyncItem
     reason: str
@@ -109,7 +109,7 @@ class Postponed(NamedTuple):
 
 
 class Released(NamedTuple):
-    """An item given back unchanged: it stays due."""
+    """An item whose claim was released; it stays due."""
 
     item: SyncItem
 

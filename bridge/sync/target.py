@@ -13,7 +13,7 @@ ItemKey = tuple[str, bytes]
 
 
 class BatchResult(NamedTuple):
-    """Results of a batch: per item, written and deleted edges, and follow-up work."""
+    """Results of a batch: item results, written and deleted edges, and follow-up work."""
 
     results: list[Completed | Failure]
     affected: AbstractSet[ItemKey] = frozenset()
@@ -21,7 +21,7 @@ class BatchResult(NamedTuple):
     edges_deleted: Sequence[EdgeRecord] = ()
     #: Items whose entity is missing or differs from the record.
     to_verify: AbstractSet[ItemKey] = frozenset()
-    #: Entities created by this bridge that no item refers to any more.
+    #: Entities created by this bridge that no item refers to any longer.
     orphaned: Sequence[RemoteReference] = ()
 
 
@@ -54,7 +54,7 @@ class ComparedBatch(NamedTuple):
 
 
 class ExpectedCount(NamedTuple):
-    """Part of the expected content of one kind: total, and how much of it is not pushed yet."""
+    """Partial count of one kind: items expected in the target, and how many of them are not pushed yet."""
 
     kind: str
     expected: int
@@ -62,14 +62,14 @@ class ExpectedCount(NamedTuple):
 
 
 class TargetIdentity(NamedTuple):
-    """System and options of a target; a change of either triggers a full sync."""
+    """URL and options of a target; a change to either triggers a full sync."""
 
     url: str
     options_hash: str
 
 
 class Affected(NamedTuple):
-    """Items that changes affect, and hashes of job families that are now shown as another job."""
+    """Affected items, and the current family hash of each changed job."""
 
     items: set[ItemKey]
     job_family_hashes: Mapping[bytes, bytes] = MappingProxyType({})
@@ -79,7 +79,7 @@ class AffectedItems(Protocol):
     """Determines which items a change affects."""
 
     def of_marks(self, marks: Mapping[str, set[bytes]]) -> Affected:
-        """Affected items of dirty marks, given by kind."""
+        """Items that dirty marks affect; `marks` are keys by kind."""
 
 
 class SyncTarget(Protocol):
@@ -97,7 +97,7 @@ class SyncTarget(Protocol):
     affected: AffectedItems
 
     def prepare(self) -> None:
-        """Prepare the store for pushes, for example create indexes."""
+        """Prepare the store for pushes, for example by creating indexes."""
 
     def probe(self) -> None:
         """Check that the target responds; raises TransientError otherwise."""
@@ -109,9 +109,9 @@ class SyncTarget(Protocol):
         """List what a push would do, without side effects."""
 
     def count_expected(self) -> Iterator[ExpectedCount]:
-        """Count expected items in parts, without requests to the target."""
+        """Count expected items in batches, without requests to the target."""
 
     def compare(self) -> Iterator[ComparedBatch]:
-        """Compare the target with the last push, in parts and without changes."""
+        """Compare the target with the last push, in batches; changes nothing."""
 
     def close(self) -> None: ...

@@ -1,1 +1,1 @@
-"""Reads from the canonical store what any sync target needs."""
+"""Reads the data that sync targets need from the canonical store."""

@@ -52,9 +52,9 @@ class CanonicalDataset(NamedTuple):
     description: str | None
     format: str | None
     columns: tuple[SchemaColumn, ...]
-    #: Ids of all its names: any of them may have been its key before the names were linked.
+    #: Ids of all its names; each may have been its key before the names were linked.
     member_ids: frozenset[bytes] = frozenset()
-    #: Dropped or renamed, and not written since.
+    #: Whether it was dropped or renamed and has not been written since.
     is_dropped: bool = False
 
 
@@ -82,10 +82,10 @@ def read_datasets(db: Database, org: str, group_ids: Collection[bytes]) -> dict[
 
 
 def read_without_complete_run(db: Database, org: str, group_ids: Collection[bytes]) -> set[bytes]:
-    """Datasets that runs have used, none of which is complete."""
+    """Datasets that runs have used, but no complete run."""
     return {dataset for (dataset,) in db.fetch_for_ids(_WITHOUT_COMPLETE_RUN, sorted(group_ids), org)}
 
 
 def read_asset_only(db: Database, org: str, group_ids: Collection[bytes]) -> set[bytes]:
-    """Datasets with unknown columns that only an asset file mentions."""
+    """Datasets that only an asset file mentions, without columns."""
     return {dataset for (dataset,) in db.fetch_for_ids(_ASSET_ONLY, sorted(group_ids), org, NO_ID, GOVERNANCE)}

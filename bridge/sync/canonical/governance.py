@@ -11,7 +11,7 @@ from mappers.canonical.identity import NO_ID, digest
 from mappers.governance.facet import access_tag
 from mappers.openlineage.quality import quality_score
 
-#: Key of the single item that stands for all access policies.
+#: Key of the single item that represents all access policies.
 ACCESS_POLICIES_KEY = digest(b"access policies")
 _WITH_GOVERNANCE = """
 SELECT DISTINCT d.class_id FROM facet f
@@ -46,7 +46,7 @@ SELECT n.class_id, n.status, count(*) FROM (
 
 
 class CanonicalGovernance(NamedTuple):
-    """Governance facet and quality score of a dataset, where known."""
+    """Governance facet and quality score of a dataset; None if there is none."""
 
     facet: dict[str, Any] | None
     score: float | None
@@ -66,7 +66,7 @@ def read_governance(db: Database, org: str, group_ids: Collection[bytes]) -> dic
 def read_all_access(db: Database, org: str) -> list[dict[str, Any]]:
     """Governance facets of all datasets with access policies.
 
-    Any producer may send facets, but only asset files may grant access: other policies are left out.
+    Any producer may send facets, but only asset files may grant access; policies from other sources are ignored.
     """
     policies_by_tag = _asset_policies(db, org)
     group_ids = (
@@ -87,7 +87,7 @@ def _asset_policies(db: Database, org: str) -> dict[object, Any]:
 
 
 def datasets_with_governance(db: Database, org: str, datasets: Collection[bytes]) -> set[bytes]:
-    """Identity groups of those datasets that have a governance facet."""
+    """Identity groups of the given datasets that have a governance facet."""
     return (
         {group_id for (group_id,) in db.fetch_for_ids(_WITH_GOVERNANCE, sorted(datasets), org, NO_ID, GOVERNANCE)}
         if datasets

@@ -59,7 +59,7 @@ class CanonicalJob(NamedTuple):
 
 
 class JobsByRole(NamedTuple):
-    """Logical jobs by id, and the jobs that are folded into them."""
+    """Logical jobs by id; `shown_as` maps folded jobs to the ids of their logical jobs."""
 
     logical: dict[bytes, CanonicalJob]
     shown_as: dict[bytes, set[bytes]]
@@ -78,7 +78,7 @@ class _Row(NamedTuple):
 
 
 class _JobFamily(NamedTuple):
-    """Jobs with their descendants of two levels."""
+    """Jobs with their children and grandchildren."""
 
     rows: dict[bytes, _Row]
     children: dict[bytes, set[bytes]]
@@ -103,7 +103,7 @@ class _JobFamily(NamedTuple):
 
 
 def read_jobs(db: Database, org: str, rule: FoldingRule, ids: Collection[bytes]) -> JobsByRole:
-    """Read logical jobs; actions, and applications shown as their parent, are only mentioned in `shown_as`."""
+    """Read logical jobs; actions, and applications shown as their parent, appear only in `shown_as`."""
     family = _read_family(db, org, ids)
     job_ids = [job for job in sorted(set(ids)) if job in family.rows]
     shown_as = {job: logical for job, logical in logical_jobs(db, org, rule, job_ids).items() if logical != {job}}
@@ -122,7 +122,7 @@ def read_jobs(db: Database, org: str, rule: FoldingRule, ids: Collection[bytes])
 
 
 def facet_texts(db: Database, org: str, owners: Collection[bytes], facet_name: str, key: str) -> dict[bytes, str]:
-    """One text member of a facet of each job, where it exists."""
+    """Value of a text field of a facet, by owner; owners without it are left out."""
     rows = db.fetch_for_ids(_FACETS, sorted(owners), org, NO_ID, facet_name)
     bodies = {owner: msgspec.json.decode(body) for owner, body in rows}
     texts = {owner: body.get(key) for owner, body in bodies.items() if isinstance(body, dict)}
@@ -147,7 +147,7 @@ def _links(db: Database, org: str, sql: str, ids: Collection[bytes]) -> dict[byt
 def _tasks(
     db: Database, org: str, rule: FoldingRule, family: _JobFamily, jobs: Collection[bytes]
 ) -> dict[bytes, tuple[CanonicalTask, ...]]:
-    """Name tasks after the datasets they write; the first SQL statement of a task counts."""
+    """Build tasks, named after the datasets they write, with their alphabetically first SQL statement."""
     steps = {job: list(family.steps(job, rule)) for job in jobs}
     actions = {action for job_steps in steps.values() for action, _ in job_steps}
     written: dict[bytes, set[str]] = {}

@@ -43,13 +43,13 @@ UNION SELECT job_id FROM column_head WHERE org_id = ?1 AND job_id {ids}
 
 
 class CanonicalEdge(NamedTuple):
-    """An edge into a dataset or job, from a dataset, or from a job without known sources."""
+    """An edge into a dataset or job. Its source is a dataset, or the job itself if its inputs are unknown."""
 
     source: bytes | None
     job: bytes | None
     evidence: str
     sql: str | None = None
-    #: Other jobs behind the same edge.
+    #: Other jobs that assert the same edge.
     other_jobs: tuple[bytes, ...] = ()
     columns: tuple[ColumnEdge, ...] = ()
 
@@ -65,7 +65,7 @@ class _Assertion(NamedTuple):
 def read_lineage(
     db: Database, org: str, rule: FoldingRule, targets: Collection[bytes]
 ) -> dict[bytes, list[CanonicalEdge]]:
-    """Current edges into datasets, given by identity group."""
+    """Current edges into datasets; `targets` are identity groups."""
     assertions: dict[tuple[bytes, bytes | None], set[_Assertion]] = {}
     current = RetirementPolicy(db, org, rule).current(list(EdgeEvidenceReader(db, org).into(sorted(set(targets)))))
     for evidence in current:
@@ -87,14 +87,16 @@ def read_lineage(
         if source is None:
             with_source = {
                 assertion.job
-                for (edge_target, edge_source), known_edge in assertions.items()
-                if edge_target == target and edge_source
-                for assertion in known_edge
+                for (other_target, other_source), other_assertions in assertions.items()
+                if other_target == target and other_source
+                for assertion in other_assertions
             }
             jobs = sorted({assertion.job for assertion in edge_assertions if assertion.job} - with_source)
             edges[target] += [CanonicalEdge(None, job, "inferred") for job in jobs]
         else:
-            edges[target].append(_edge(source, edge_assertions, sql, sorted(column_edges.get((target, source), ()))))
+            edges[target].append(
+                _build_edge(source, edge_assertions, sql, sorted(column_edges.get((target, source), ())))
+            )
     return edges
 
 
@@ -103,10 +105,10 @@ def _assertion(evidence: EdgeEvidence, rule: FoldingRule) -> _Assertion:
     return _Assertion(strength, logical_job_of(evidence, rule), evidence.reporting_job)
 
 
-def _edge(
+def _build_edge(
     source: bytes, assertions: set[_Assertion], sql: dict[bytes, str], columns: list[ColumnEdge]
 ) -> CanonicalEdge:
-    """The job with the strongest evidence represents the edge, else the one with the smallest id."""
+    """Build an edge; its job is the one with the strongest evidence, and among equals the smallest id."""
     best = min(assertions, key=lambda assertion: (assertion.job is None, assertion.strength, assertion.job or b""))
     texts = (
         sql[assertion.reporting_job]
@@ -125,9 +127,9 @@ def _column_edge(source: str, target: str, kind: str, subtype: str, masking: boo
 def read_consumption(
     db: Database, org: str, rule: FoldingRule, jobs: Collection[bytes]
 ) -> dict[bytes, list[CanonicalEdge]]:
-    """Edges from datasets into jobs that read them, if nothing is known to be derived from them through the job.
+    """Edges from datasets into the jobs that read them, unless a job is known to derive another dataset from them.
 
-    The lineage view of OpenMetadata hides all edges that name a pipeline as soon as an edge leads into the pipeline.
+    OpenMetadata hides all edges that name a pipeline as soon as an edge leads into the pipeline.
     """
     members_by_job = family_members(db, org, rule, jobs)
     all_members = sorted({member for members in members_by_job.values() for member in members})
@@ -136,12 +138,12 @@ def read_consumption(
     for dataset, job, last_seen in db.fetch_for_ids(_READ_DATASETS, all_members, org):
         reads_by_member.setdefault(job, []).append((dataset, last_seen))
     reads_by_job = {
-        job: [read for member in members - writers for read in reads_by_member.get(member, ())]
+        job: [dataset_read for member in members - writers for dataset_read in reads_by_member.get(member, ())]
         for job, members in members_by_job.items()
     }
     policy = RetirementPolicy(db, org, rule)
-    oldest = {job: min(last_seen for _, last_seen in reads) for job, reads in reads_by_job.items() if reads}
-    oldest_current = policy.oldest_current(oldest)
+    oldest_read_by_job = {job: min(seen for _, seen in reads) for job, reads in reads_by_job.items() if reads}
+    oldest_current_by_job = policy.oldest_current(oldest_read_by_job)
     read_datasets = {dataset for reads in reads_by_job.values() for dataset, _ in reads}
     evidence = (
         policy.current(list(EdgeEvidenceReader(db, org).out_of(sorted(read_datasets)))) if read_datasets else []
@@ -150,7 +152,7 @@ def read_consumption(
     return {
         job: [
             CanonicalEdge(dataset, None, "inferred")
-            for dataset in sorted({dataset for dataset, seen in reads if seen >= oldest_current.get(job, 0)})
+            for dataset in sorted({dataset for dataset, seen in reads if seen >= oldest_current_by_job.get(job, 0)})
             if (dataset, job) not in derived_through
         ]
         for job, reads in reads_by_job.items()

@@ -64,7 +64,7 @@ class CanonicalCheck(NamedTuple):
     assertion: str
     column: str | None
     expected: str | None
-    #: Removed from the asset files, and not reported by a run since.
+    #: Whether it was removed from the asset files and no run has reported it since.
     withdrawn: bool = False
 
 
@@ -101,7 +101,10 @@ def read_checks(db: Database, org: str, checks: Collection[bytes]) -> dict[bytes
 
 
 def _withdrawn_checks(db: Database, org: str, declared: dict[bytes, bytes]) -> set[bytes]:
-    """Checks that their dataset no longer expects and that no run has reported since; given by check and dataset."""
+    """Checks that their dataset no longer expects and no run has reported since.
+
+    `declared` maps checks to datasets.
+    """
     withdrawn_at: dict[bytes, int] = {}
     facets = {
         dataset: (order_micros(order), _expected_checks(dataset, body))
@@ -118,7 +121,7 @@ def _withdrawn_checks(db: Database, org: str, declared: dict[bytes, bytes]) -> s
 
 
 def _expected_checks(dataset: bytes, body: str | None) -> frozenset[bytes]:
-    """Ids of the checks in the body of an expectations facet; None for a deleted facet."""
+    """Ids of the checks in an expectations facet; `body` is None if the facet was deleted."""
     checks = msgspec.json.decode(body, type=ExpectationsFacet).checks if body else ()
     return frozenset(assertion_id(dataset, check.check, check.name, check.column) for check in checks)
 
@@ -128,13 +131,13 @@ def read_results(db: Database, org: str, results: Collection[bytes]) -> dict[byt
 
 
 def read_newest(db: Database, org: str, checks: Collection[bytes]) -> dict[bytes, tuple[bytes, CanonicalCheckResult]]:
-    """Newest result of each check, with its id."""
+    """Id and content of the newest result of each check."""
     rows = db.fetch_for_ids(_NEWEST, sorted(set(checks)), org)
     return {row[1]: (row[0], _result(*row[1:])) for row in rows}
 
 
 def checks_of_datasets(db: Database, org: str, datasets: Collection[bytes]) -> set[bytes]:
-    """Checks of datasets, given by identity group, and of the jobs that write them."""
+    """Checks of datasets and of the jobs that write them; `datasets` are identity groups."""
     group_ids = sorted(set(datasets))
     return {check for sql in (_OF_DATASETS, _OF_WRITERS) for (check,) in db.fetch_for_ids(sql, group_ids, org)}
 
@@ -178,7 +181,7 @@ _ID_BYTES = 16
 
 
 class CanonicalProfile(NamedTuple):
-    """Statistics that one run reported of a dataset; the time is in microseconds."""
+    """Statistics of a dataset from one run; the time is in microseconds."""
 
     dataset: bytes
     at: int
@@ -191,7 +194,7 @@ class CanonicalProfile(NamedTuple):
 
 
 def read_profiles(db: Database, org: str, keys: Collection[bytes]) -> dict[bytes, CanonicalProfile]:
-    """Profiles by key: the id of a dataset followed by that of a run."""
+    """Profiles by key (dataset id followed by run id)."""
     pairs = [(key[:_ID_BYTES], key[_ID_BYTES:]) for key in sorted(set(keys))]
     metrics: dict[bytes, dict[str, Any]] = {}
     for dataset, run, body in db.fetch_for_keys(_METRICS, pairs, org):

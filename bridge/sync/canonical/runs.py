@@ -77,7 +77,7 @@ class CanonicalRun(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """The columns of a run that decide as which run it is shown."""
+    """The columns that determine the logical run of a run."""
 
     job: bytes
     integration: str | None
@@ -95,14 +95,26 @@ class _Row(NamedTuple):
         return (self.job_type or "").upper() == _APPLICATION
 
 
+class _OutcomeRow(NamedTuple):
+    """Columns of `_OUTCOMES` after the run id."""
+
+    run_uuid: str
+    started_at: int | None
+    nominal_start: int | None
+    nominal_end: int | None
+    status: str
+    ended_at: int | None
+    error: str | None
+
+
 class LogicalRuns:
-    """Determines the logical run and job of runs."""
+    """Maps runs to their logical runs and jobs."""
 
     def __init__(self, db: Database, org: str, rule: FoldingRule, runs: Iterable[bytes]) -> None:
         self._rule = rule
         self._rows: dict[bytes, _Row] = {}
         run_ids = set(runs)
-        for _ in range(3):  # an action, its application, and the parent of that
+        for _ in range(3):  # the run may be an action: also read its application, and the parent of the application
             rows = {
                 run: _Row._make((*row[:-1], bool(row[-1])))
                 for run, *row in db.fetch_for_ids(_ROWS, sorted(run_ids), org)
@@ -125,28 +137,29 @@ class LogicalRuns:
 
 
 def read_runs(db: Database, org: str, rule: FoldingRule, runs: Collection[bytes]) -> dict[bytes, CanonicalRun]:
-    """Read logical runs; a run that is shown as another is missing."""
+    """Read logical runs; runs that are shown as another run are left out."""
     logical_runs = LogicalRuns(db, org, rule, runs)
     jobs = {run: shown[1] for run in runs if (shown := logical_runs.shown_as(run)) and shown[0] == run}
     actions, descendants = _descendants(db, org, jobs, with_applications=rule.job == "parent")
-    all_runs = sorted({*jobs, *(run for runs_below in descendants.values() for run in runs_below)})
-    outcomes = {run: row for run, *row in db.fetch_for_ids(_OUTCOMES, all_runs, org)}
+    all_runs = sorted({*jobs, *(run for descendant_runs in descendants.values() for run in descendant_runs)})
+    outcomes = {run: _OutcomeRow._make(row) for run, *row in db.fetch_for_ids(_OUTCOMES, all_runs, org)}
+    # the largest count of an input, but the sum of the counts of an output
     inputs = _usages(descendants, db.fetch_for_ids(_INPUTS, all_runs, org), max)
     outputs = _usages(descendants, db.fetch_for_ids(_OUTPUTS, all_runs, org), sum)
-    exit_codes = _failures_by_exit_code(db, org, [run for run in jobs if outcomes[run][4] == "FAILED"])
+    exit_codes = _failures_by_exit_code(db, org, [run for run in jobs if outcomes[run].status == "FAILED"])
     canonical_runs = {}
     for run, job in jobs.items():
-        run_uuid, started_at, nominal_start, nominal_end, status, ended_at, error = outcomes[run]
-        if started_at is None:
+        outcome = outcomes[run]
+        if outcome.started_at is None:
             continue
         steps = sorted(
-            (CanonicalStepRun(actions[step], outcomes[step][4], outcomes[step][1], outcomes[step][5]))
+            CanonicalStepRun(actions[step], outcomes[step].status, outcomes[step].started_at, outcomes[step].ended_at)
             for step in descendants[run]
             if step in actions
         )
         canonical_runs[run] = CanonicalRun(
-            job, run_uuid, started_at, (nominal_start, nominal_end), status, ended_at, error or exit_codes.get(run),
-            inputs[run], outputs[run], tuple(steps),
+            job, outcome.run_uuid, outcome.started_at, (outcome.nominal_start, outcome.nominal_end), outcome.status,
+            outcome.ended_at, outcome.error or exit_codes.get(run), inputs[run], outputs[run], tuple(steps),
         )  # fmt: skip
     return canonical_runs
 
@@ -161,7 +174,7 @@ def _failures_by_exit_code(db: Database, org: str, runs: Collection[bytes]) -> d
 def _descendants(
     db: Database, org: str, runs: Iterable[bytes], *, with_applications: bool
 ) -> tuple[dict[bytes, bytes], dict[bytes, set[bytes]]]:
-    """Jobs of the actions below runs, and all descendants by run, down to actions of child applications."""
+    """Jobs of all actions below the runs, and the descendants of each run (down to actions of child applications)."""
     descendants: dict[bytes, set[bytes]] = {run: set() for run in runs}
     logical_run_of = {run: run for run in descendants}
     actions: dict[bytes, bytes] = {}
@@ -174,7 +187,7 @@ def _descendants(
             if is_action(*kind):
                 actions[run] = job
             elif not with_applications or (kind[1] or "").upper() != _APPLICATION:
-                continue  # it is shown by itself
+                continue  # shown as a run of its own
             logical_run_of[run] = logical_run_of[parent]
             descendants[logical_run_of[run]].add(run)
             next_level.add(run)
@@ -187,9 +200,11 @@ def _usages(
 ) -> dict[bytes, tuple[CanonicalDatasetUsage, ...]]:
     """Datasets that runs and their descendants read or wrote.
 
-    Counts of inputs are not added up, those of outputs are.
+    `aggregate` combines the row and byte counts of the same dataset.
     """
-    logical_run_of = {member: run for run, below in descendants.items() for member in (run, *below)}
+    logical_run_of = {
+        member: run for run, descendant_runs in descendants.items() for member in (run, *descendant_runs)
+    }
     usages_by_run: dict[bytes, dict[bytes, list[tuple[Any, ...]]]] = {run: {} for run in descendants}
     for run, dataset, *counts in rows:
         usages_by_run[logical_run_of[run]].setdefault(dataset, []).append(tuple(counts))

@@ -18,7 +18,7 @@ class MarquezAffectedItems:
         self._items = items
 
     def of_marks(self, marks: Mapping[str, set[bytes]]) -> Affected:
-        """Runs, jobs and governed datasets of dirty marks."""
+        """Runs, jobs and governed datasets that dirty marks affect."""
         items = {(kind, key) for kind in ("run", "job") for key in marks.get(kind, ())}
         datasets = marks.get("dataset", set())
         governed = datasets_with_governance(self._db, self._org, datasets) | self._previously_governed(datasets)

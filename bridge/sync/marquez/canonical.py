@@ -1,4 +1,4 @@
-"""Reads runs with raw events, jobs and governed datasets for Marquez."""
+"""Reads runs (with their raw events), jobs and governed datasets for Marquez."""
 
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
@@ -68,7 +68,7 @@ class MarquezRun(NamedTuple):
 
 
 class MarquezJob(NamedTuple):
-    """A job with its facets; `declared_facets` come from job events, which runs do not repeat."""
+    """A job with its facets; `declared_facets` come from job events and are not repeated in run events."""
 
     namespace: str
     name: str
@@ -94,7 +94,7 @@ class MarquezDataset(NamedTuple):
 def read_runs(db: Database, org: str, runs: Collection[bytes]) -> dict[bytes, MarquezRun]:
     """Runs with all their events."""
     events = read_run_events(db, org, runs)
-    runs_by_key = {}
+    runs_by_key: dict[bytes, MarquezRun] = {}
     for key, uuid, job, family, started_at in db.fetch_for_ids(_RUNS, sorted(runs), org):
         runs_by_key[bytes(key)] = MarquezRun(
             bytes(key), uuid, bytes(job), bytes(family), started_at or 0, events.get(bytes(key), [])
@@ -103,7 +103,7 @@ def read_runs(db: Database, org: str, runs: Collection[bytes]) -> dict[bytes, Ma
 
 
 def newest_sent_run(db: Database, org: str, target: str, job: bytes) -> tuple[int, bytes] | None:
-    """The newest run of a job that was sent or is being sent, with its start."""
+    """Start time and key of the newest run of a job that was sent or is being sent."""
     rows = db.fetch_all(_NEWEST, org, job, target)
     return (rows[0][1] or 0, bytes(rows[0][0])) if rows else None
 
@@ -116,10 +116,8 @@ def read_jobs(db: Database, org: str, jobs: Collection[bytes]) -> dict[bytes, Ma
         facets.setdefault(bytes(job), []).append((name, bytes(order), _decoder.decode(body)))
     datasets_by_role: dict[tuple[bytes, str], list[dict[str, str]]] = {}
     for job, role, namespace, name in db.fetch_for_ids(_DECLARED_DATASETS, job_ids, org):
-        dataset, datasets = (
-            {"namespace": namespace, "name": name},
-            datasets_by_role.setdefault((bytes(job), role), []),
-        )
+        dataset = {"namespace": namespace, "name": name}
+        datasets = datasets_by_role.setdefault((bytes(job), role), [])
         if dataset not in datasets:
             datasets.append(dataset)
     with_runs = {bytes(job) for (job,) in db.fetch_for_ids(_JOBS_WITH_RUNS, job_ids, org)}
@@ -163,9 +161,9 @@ def governance_by_name(db: Database, org: str, datasets: Collection[bytes]) -> d
     """Governance facets by the dataset names that events use."""
     if not datasets:
         return {}
-    group_of = {
+    group_by_name = {
         (namespace, name): bytes(group_id)
         for namespace, name, group_id in db.fetch_for_ids(_GROUPS, sorted(datasets), org)
     }
-    facets: Mapping[bytes, dict[str, Any]] = read_facets(db, org, set(group_of.values()), GOVERNANCE)
-    return {name: facets[group_id] for name, group_id in group_of.items() if group_id in facets}
+    facets: Mapping[bytes, dict[str, Any]] = read_facets(db, org, set(group_by_name.values()), GOVERNANCE)
+    return {name: facets[group_id] for name, group_id in group_by_name.items() if group_id in facets}

@@ -1,4 +1,4 @@
-"""Compares the newest runs, jobs and datasets with what Marquez returns."""
+"""Compares the newest runs, declared jobs and governed datasets with Marquez."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -41,15 +41,15 @@ class MarquezComparison:
         self._ctx = ctx
 
     def compare(self) -> Iterator[ComparedBatch]:
-        """Compare the newest run of each job, and older ones if it is missing: a backup may have been restored."""
+        """Compare the newest run of each job; if it is missing, also older ones (a backup may have been restored)."""
         newest = self._ctx.db.fetch_all(_NEWEST, self._ctx.org, NAME)
         for i in range(0, len(newest), _BATCH_SIZE):
-            jobs = {bytes(run): bytes(job) for job, run in newest[i : i + _BATCH_SIZE]}
-            differences = self._compare_runs(list(jobs), newest=True)
-            yield ComparedBatch("run", len(jobs), differences)
+            job_by_run = {bytes(run): bytes(job) for job, run in newest[i : i + _BATCH_SIZE]}
+            differences = self._compare_runs(list(job_by_run), newest=True)
+            yield ComparedBatch("run", len(job_by_run), differences)
             for difference in differences:
                 if difference.description == _MISSING:
-                    yield from self._compare_older_runs(jobs[difference.key])
+                    yield from self._compare_older_runs(job_by_run[difference.key])
 
         yield from self._compare_declared("job", self._job_checks)
         yield from self._compare_declared("dataset", self._dataset_checks)
@@ -57,11 +57,11 @@ class MarquezComparison:
     def _compare_declared(
         self,
         kind: str,
-        checks_of: Callable[[Sequence[SyncItem]], Iterator[tuple[SyncItem, Callable[[], str | None]]]],
+        prepare_checks: Callable[[Sequence[SyncItem]], Iterator[tuple[SyncItem, Callable[[], str | None]]]],
     ) -> Iterator[ComparedBatch]:
-        """Compare declared jobs, or governance of datasets."""
+        """Compare declared jobs or governed datasets."""
         for items in self._ctx.items.batches(kind, _BATCH_SIZE):
-            checks = list(checks_of([item for item in items if item.remote]))
+            checks = list(prepare_checks([item for item in items if item.remote]))
             descriptions = self._ctx.pool.map(lambda check: check[1](), checks)
             differences = [
                 Difference(kind, item.key, item.remote.name if item.remote else "", description)
@@ -71,7 +71,7 @@ class MarquezComparison:
             yield ComparedBatch(kind, len(checks), differences)
 
     def _job_checks(self, items: Sequence[SyncItem]) -> Iterator[tuple[SyncItem, Callable[[], str | None]]]:
-        """Jobs without runs; jobs with runs are checked with their newest run."""
+        """Yield checks of jobs without sent runs; other jobs are checked with their newest run."""
         jobs = read_jobs(self._ctx.db, self._ctx.org, [item.key for item in items])
         for item in items:
             if newest_sent_run(self._ctx.db, self._ctx.org, NAME, item.key) is None:
@@ -81,7 +81,7 @@ class MarquezComparison:
         return None if self._ctx.client.get_job(job.namespace, job.name) else _MISSING
 
     def _dataset_checks(self, items: Sequence[SyncItem]) -> Iterator[tuple[SyncItem, Callable[[], str | None]]]:
-        """Governance of datasets."""
+        """Yield a check of the governance of each dataset."""
         datasets = read_datasets(self._ctx.db, self._ctx.org, [item.key for item in items])
         for item in items:
             yield item, partial(self._check_dataset, datasets[item.key])
@@ -118,7 +118,7 @@ class MarquezComparison:
         ]
 
     def _check_run(self, item: SyncItem, events: Sequence[JsonObject], *, newest: bool) -> str | None:
-        """Differences between a run, or the graph of the newest run, and the sent events."""
+        """Describe how a run, or the job of the newest run, differs from the sent events; None if it does not."""
         run = self._ctx.client.get_run(item.remote.id) if item.remote else None
         if run is None:
             return _MISSING
@@ -134,13 +134,13 @@ class MarquezComparison:
     def _check_graph(
         self, job: JsonObject, events: Sequence[JsonObject], used_by_run: set[tuple[str, str]]
     ) -> str | None:
-        """The first dataset that the graph of a job lacks or has in addition.
+        """Describe the first missing or additional dataset in the graph of a job; None if there is none.
 
-        Aliases, and datasets that other producers reported for the same run, are expected.
+        Aliases, and datasets that other producers reported for the same run, do not count as additional.
         """
-        for key, role in (("inputs", "input"), ("outputs", "output")):
-            expected = {(dataset["namespace"], dataset["name"]) for event in events for dataset in event[key]}
-            remote = {(dataset["namespace"], dataset["name"]) for dataset in job.get(key) or ()}
+        for field, role in (("inputs", "input"), ("outputs", "output")):
+            expected = {(dataset["namespace"], dataset["name"]) for event in events for dataset in event[field]}
+            remote = {(dataset["namespace"], dataset["name"]) for dataset in job.get(field) or ()}
             if missing := sorted(expected - remote):
                 return f"its job lacks {role} {' '.join(missing[0])}"
             for name in sorted(remote - expected - used_by_run):
@@ -150,6 +150,6 @@ class MarquezComparison:
 
 
 def _datasets_of_run(run: JsonObject) -> set[tuple[str, str]]:
-    """Datasets that a run read and wrote, from any producer."""
+    """Datasets that a run read and wrote, whichever producer reported them."""
     versions = [*(run.get("inputDatasetVersions") or ()), *(run.get("outputDatasetVersions") or ())]
     return {(version["datasetVersionId"]["namespace"], version["datasetVersionId"]["name"]) for version in versions}

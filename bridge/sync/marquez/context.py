@@ -1,4 +1,4 @@
-"""What every sender of Marquez needs: store, client, items and request pool."""
+"""Dependencies that the Marquez senders share."""
 
 from concurrent.futures import Executor
 from typing import NamedTuple

@@ -28,7 +28,7 @@ _WITH_RUN = "sent with the terminal event of its newest run"
 
 
 class JobDeclaration(NamedTuple):
-    """A job to declare by a job event."""
+    """A job to declare with a job event."""
 
     item: SyncItem
     name: str
@@ -52,7 +52,7 @@ class JobDeclarationSender:
         )
 
     def plan(self, items: Sequence[SyncItem]) -> tuple[list[JobDeclaration | Completed | Failure], set[ItemKey]]:
-        """What to send for each job, and the runs to send again because of it."""
+        """Plan what to send for each job; also returns the runs that must be sent again."""
         jobs = read_jobs(self._ctx.db, self._ctx.org, [item.key for item in items])
         to_verify: set[ItemKey] = set()
         return [self._plan_item(item, jobs, to_verify) for item in items], to_verify
@@ -60,7 +60,7 @@ class JobDeclarationSender:
     def _plan_item(
         self, item: SyncItem, jobs: Mapping[bytes, MarquezJob], to_verify: set[ItemKey]
     ) -> JobDeclaration | Completed | Failure:
-        """Whether the newest run of a job carries its declaration, so that it is sent with that run."""
+        """Plan how a job is declared: with its newest sent run (added to `to_verify`) or by its own job event."""
         job = jobs.get(item.key)
         if job is None or not (job.declared_facets or job.inputs or job.outputs):
             return item.complete(Outcome.UNWANTED, _ONLY_RUNS)
@@ -69,7 +69,8 @@ class JobDeclarationSender:
             return complete_unchanged(item)
         name = f"{job.namespace} {job.name}"
         if newest := newest_sent_run(self._ctx.db, self._ctx.org, NAME, item.key):
-            to_verify.add(("run", newest[1]))
+            _, newest_run = newest
+            to_verify.add(("run", newest_run))
             return Completed(
                 item,
                 Outcome.PUSHED,
@@ -110,13 +111,13 @@ _UNTAGGED = "column tags not set (unknown column, or Marquez cannot tag columns 
 
 
 class GovernedDataset(NamedTuple):
-    """A dataset that has governance, or had it before."""
+    """A dataset that has or had governance."""
 
     item: SyncItem
     name: str
     dataset: MarquezDataset
     event: JsonObject
-    #: Desired tags, and tags of this bridge to remove.
+    #: Desired tags, and tags to remove that this bridge set.
     tags: MarquezTags
     removed_tags: MarquezTags
     fingerprint: bytes
@@ -138,7 +139,7 @@ class GovernedDatasetSender:
         return BatchResult([*(result for result in planned if not isinstance(result, GovernedDataset)), *sent])
 
     def plan(self, items: Sequence[SyncItem]) -> list[GovernedDataset | Completed | Failure]:
-        """What to send for each dataset."""
+        """Plan what to send for each dataset."""
         datasets = read_datasets(self._ctx.db, self._ctx.org, [item.key for item in items])
         return [self._plan_item(item, datasets.get(item.key)) for item in items]
 
@@ -168,7 +169,7 @@ class GovernedDatasetSender:
         )
 
     def _send(self, dataset: GovernedDataset) -> Completed | Failure:
-        """Send the dataset first: it must exist before its tags can be changed."""
+        """Send the dataset, then its tags: it must exist before its tags can be changed."""
         name, client = (dataset.dataset.namespace, dataset.dataset.name), self._ctx.client
         client.send(dataset.event)
         for tag in sorted(dataset.tags.dataset_tags):
@@ -195,7 +196,7 @@ def possible_tags(dataset: MarquezDataset) -> MarquezTags:
 
 
 def _recorded_tags(item: SyncItem) -> MarquezTags:
-    """Tags that were set, or may have been."""
+    """Tags that this bridge has set or may have set."""
     return MarquezTags(
         frozenset(item.record.get(_TAGS, ())),
         frozenset((column, tag) for column, tag in item.record.get(_COLUMN_TAGS, ())),
@@ -203,8 +204,11 @@ def _recorded_tags(item: SyncItem) -> MarquezTags:
 
 
 def _tag_record(*tags: MarquezTags) -> dict[str, Any]:
-    own = {tag for tag_set in tags for tag in tag_set.dataset_tags}
-    return {_TAGS: sorted(own), _COLUMN_TAGS: sorted(list(pair) for tag_set in tags for pair in tag_set.column_tags)}
+    dataset_tags = {tag for tag_set in tags for tag in tag_set.dataset_tags}
+    return {
+        _TAGS: sorted(dataset_tags),
+        _COLUMN_TAGS: sorted(list(pair) for tag_set in tags for pair in tag_set.column_tags),
+    }
 
 
 def _failed_dataset(dataset: GovernedDataset, error: LineageBridgeError) -> Completed | Failure:

@@ -1,4 +1,4 @@
-"""Sends runs of a family in start order; the terminal event last."""
+"""Sends the runs of a family in start order, each with its terminal event last."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -28,12 +28,12 @@ from mappers.openlineage.names import canonical_dataset_name
 
 
 class RunPlan(NamedTuple):
-    """Events to send for a run by hash, the terminal one last."""
+    """Events to send for a run, by hash; the terminal event is last."""
 
     item: SyncItem
     run: MarquezRun
     events: dict[str, JsonObject]
-    #: Events that came from this Marquez.
+    #: Hashes of events that were imported from this Marquez.
     already_present: frozenset[str]
     fingerprint: bytes
 
@@ -50,13 +50,13 @@ class RunPlan(NamedTuple):
 
 
 def plan_runs(ctx: MarquezContext, items: Sequence[SyncItem]) -> list[RunPlan | Completed | Failure]:
-    """What to send for each run, or why nothing is sent."""
+    """Plan what to send for each run; a run with nothing to send is completed or failed."""
     planned = list(_plan(ctx, items))
     return _with_declared_facets(ctx, planned)
 
 
 def required_events(run: MarquezRun) -> dict[str, JsonObject]:
-    """The fewest events that carry everything a run reported, by hash."""
+    """The smallest set of events that contains everything a run reported, by hash."""
     events = [run_event(event.payload, event.micros, run.uuid) for event in run.events]
     return {run.events[index].hash.hex(): events[index] for index in select_events(events)}
 
@@ -88,14 +88,14 @@ def _plan_run(ctx: MarquezContext, item: SyncItem, run: MarquezRun) -> RunPlan |
 def _with_declared_facets(
     ctx: MarquezContext, planned: list[RunPlan | Completed | Failure]
 ) -> list[RunPlan | Completed | Failure]:
-    """Add declared facets to terminal events, because the last event replaces all facets of the job."""
+    """Add declared facets to terminal events, because the last event of a job replaces all its facets."""
     plans = [plan for plan in planned if isinstance(plan, RunPlan)]
     jobs = read_jobs(ctx.db, ctx.org, {plan.run.job for plan in plans})
     dataset_names = [
         (dataset["namespace"], dataset["name"])
         for plan in plans
-        for side in ("inputs", "outputs")
-        for dataset in plan.events[plan.terminal_event][side]
+        for field in ("inputs", "outputs")
+        for dataset in plan.events[plan.terminal_event][field]
     ]
     governance = governance_by_name(
         ctx.db, ctx.org, {canonical_dataset_name(ctx.org, *name).id for name in dataset_names}
@@ -145,7 +145,7 @@ class RunSender:
         )
 
     def _send_family(self, plans: Sequence[RunPlan]) -> list[Completed | Failure]:
-        """Send runs in order; a failure does not block the next ones."""
+        """Send runs in order; a failed run does not block the next ones."""
         results: list[Completed | Failure] = []
         for plan in plans:
             if self._ctx.requests.unavailable is not None:
@@ -171,7 +171,7 @@ class RunSender:
         return Completed(item, Outcome.PUSHED, None, plan.fingerprint, remote, True, {_SENT: [*plan.events]})
 
     def _present_events(self, plan: RunPlan) -> set[str]:
-        """Hashes of events that the server has; the server is asked where that is unknown."""
+        """Hashes of events that the server has; queries the server only if the record does not show this."""
         item, sent = plan.item, set(_sent(plan.item)) | plan.already_present
         if _IN_FLIGHT not in item.record and (item.remote is None or item.fingerprint is not None):
             return sent
@@ -188,13 +188,15 @@ class RunSender:
         )
 
     def _reopened_runs(self, sent_runs: Iterable[MarquezRun]) -> set[ItemKey]:
-        """Newest runs of jobs of which an older run was sent later: their terminal events have to be sent again."""
+        """Newest runs to send again: an older run of the same job was sent after them."""
         newest: dict[bytes, MarquezRun] = {}
         for run in sent_runs:
             newest[run.job] = max(run, newest.get(run.job, run), key=_start_order)
         newest_sent = {job: newest_sent_run(self._ctx.db, self._ctx.org, NAME, job) for job in newest}
         return {
-            (RUN, run[1]) for job, run in newest_sent.items() if run is not None and run > _start_order(newest[job])
+            (RUN, start_and_key[1])
+            for job, start_and_key in newest_sent.items()
+            if start_and_key is not None and start_and_key > _start_order(newest[job])
         }
 
 

@@ -40,7 +40,7 @@ _BATCH_SIZE, _THREADS = 100, 4
 
 
 class _Notification(NamedTuple):
-    """The request of one run."""
+    """A request that reports one run."""
 
     item: SyncItem
     body: dict[str, Any]
@@ -83,7 +83,7 @@ class WebhookTarget:
         self.affected: AffectedItems = EndedRunItems()
 
     def prepare(self) -> None:
-        """The queries of this target need no extra indexes."""
+        """Nothing to prepare: the queries of this target need no extra indexes."""
 
     def probe(self) -> None:
         self._client.probe()
