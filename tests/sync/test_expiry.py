@@ -104,3 +104,23 @@ def test_retired_edge_is_deleted_and_restored() -> None:
         assert synced.calls_of_next_round() == {}
         synced.apply(complete_run(4, "a", "b")).converge()
         assert set(synced.edges()) == set(pairs.values())
+
+
+def test_runs_of_started_applications_count_beside_own_runs() -> None:
+    """A job that reports some of its runs, while others are known from their Spark applications only."""
+
+    def application(number: int) -> list[Json]:
+        return [
+            run_event("COMPLETE", 2, run=100 + number, job="k app", run_facets={"parent": parent(number, "k")},
+                      job_facets={"jobType": spark_type("APPLICATION")}),
+            run_event("COMPLETE", 2.5, run=200 + number, job="k app.write", outputs=[dataset("a")],
+                      run_facets={"parent": parent(100 + number, "k app")}, job_facets={"jobType": spark_type()}),
+        ]  # fmt: skip
+
+    with Store(targets=["target"]) as store:
+        store.apply(run_event("START", 1, run=14, job="k", outputs=[dataset("a"), dataset("c")]))
+        store.apply(run_event("COMPLETE", 2, run=12, job="k"), *application(11), *application(13))
+        tracker = LineageTracker(store)
+        tracker.process_queue()
+        names = dict(store.rows("SELECT class_id, name FROM ol_dataset"))
+        assert {names[key] for key, edges in tracker.read(set(names)).items() if edges} == {"a"}

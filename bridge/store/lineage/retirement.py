@@ -95,10 +95,12 @@ class RetirementPolicy:
         """Select, in two cheap steps, the jobs that ran often enough since their oldest edge was last seen."""
         offset = self._rule.retire_after - 1
         nth_starts = dict(self._db.fetch_for_ids(_NTH_NEWEST_START, sorted(oldest), self._org, self._until, offset))
-        yield from (job for job, start in nth_starts.items() if start is not None and start > oldest[job])
-        if self._rule.job == "parent":
-            unreported = sorted(job for job, start in nth_starts.items() if start is None)
-            pairs = self._db.fetch_for_ids(_APPLICATIONS, unreported, self._org) if unreported else []
+        newer = {job for job, start in nth_starts.items() if start is not None and start > oldest[job]}
+        yield from newer
+        others = sorted(nth_starts.keys() - newer)
+        if self._rule.job == "parent" and others:
+            # runs of applications count as well if the job that started them reports no events of those runs
+            pairs = self._db.fetch_for_ids(_APPLICATIONS, others, self._org)
             applications = {application for _, application in pairs}
             application_starts = (
                 dict(self._db.fetch_for_ids(_NTH_NEWEST_START, sorted(applications), self._org, self._until, 0))
