@@ -57,16 +57,16 @@ _TYPES_WITH_LENGTH = frozenset(_WITHOUT_LENGTH)
 _TYPES_WITH_PRECISION = frozenset({"DECIMAL", "NUMERIC", "NUMBER"})
 _IGNORED_WORDS = re.compile(r"\b(unsigned|signed|zerofill|not null|nullable|year to \w+|day to \w+)\b")
 _NUMBERS = re.compile(r"-?\d+")
-#: The server rejects a whole table for a larger or a negative number.
+#: Largest number in a type; the server rejects the whole table if a number is larger or negative.
 _MAX_INT = (1 << 31) - 1
 _SYMBOL = re.compile(r"\s*([<>(),:]|`(?:[^`]|``)*`|\"[^\"]*\"|'(?:[^']|'')*'|[^<>(),:`\"'\s]+)")
 _MAX_DISPLAYED = 1_000
-#: Longest type that is cached.
+#: Maximum length of cached types.
 _MAX_CACHED_CHARACTERS = 50
 
 
 class _ParsedType(NamedTuple):
-    """A parsed type: its keywords, its arguments, and its nested types with their names."""
+    """A parsed type with its keywords, arguments and named nested types."""
 
     keywords: str
     arguments: tuple[str, ...] = ()
@@ -74,22 +74,22 @@ class _ParsedType(NamedTuple):
 
 
 def column_type(type_name: str | None) -> JsonObject:
-    """Type members of a column; an unknown type is UNKNOWN, and displayed as it was written."""
+    """Type fields of a column; an unknown type is UNKNOWN, and displayed as it was written."""
     text = (type_name or "").strip()
     if not text:
         return {"dataType": "UNKNOWN"}
-    members = (
-        _cached_type_members(text)
+    fields = (
+        _cached_type_fields(text)
         if len(text) <= _MAX_CACHED_CHARACTERS and "<" not in text
-        else _type_members(_parse(text))
+        else _type_fields(_parse(text))
     )
-    return members | {"dataTypeDisplay": text.lower()[:_MAX_DISPLAYED]}
+    return fields | {"dataTypeDisplay": text.lower()[:_MAX_DISPLAYED]}
 
 
 @lru_cache(maxsize=4_096)
-def _cached_type_members(text: str) -> JsonObject:
-    """Type members of a short type, of which a warehouse has few; callers must copy the result."""
-    return _type_members(_parse(text))
+def _cached_type_fields(text: str) -> JsonObject:
+    """Type fields of a short type, cached because a warehouse has few of them; callers must copy the result."""
+    return _type_fields(_parse(text))
 
 
 def _parse(text: str) -> _ParsedType:
@@ -97,24 +97,24 @@ def _parse(text: str) -> _ParsedType:
     return parser.type()
 
 
-def _type_members(parsed: _ParsedType) -> JsonObject:
+def _type_fields(parsed: _ParsedType) -> JsonObject:
     keywords = _IGNORED_WORDS.sub("", parsed.keywords).strip()
     if keywords in {"array", "list"} and parsed.inner:
         element = parsed.inner[0][1]
-        members: JsonObject = {"dataType": "ARRAY", "arrayDataType": _type_members(element)["dataType"]}
+        fields: JsonObject = {"dataType": "ARRAY", "arrayDataType": _type_fields(element)["dataType"]}
         children = _struct_children(element)
-        return members | ({"children": children} if children else {})
+        return fields | ({"children": children} if children else {})
     if keywords in {"struct", "row", "record"}:
         return {"dataType": "STRUCT", "children": [_child(*inner) for inner in parsed.inner]}
     if keywords == "map" and parsed.inner:
         children = _struct_children(parsed.inner[-1][1])
         return {"dataType": "MAP"} | ({"children": children} if children else {})
-    return _scalar_members(_DATA_TYPES.get(re.sub(r"\s+", " ", keywords), ""), parsed.arguments) or _fallback_members(
+    return _scalar_fields(_DATA_TYPES.get(re.sub(r"\s+", " ", keywords), ""), parsed.arguments) or _fallback_fields(
         keywords
     )
 
 
-def _scalar_members(data_type: str, arguments: tuple[str, ...]) -> JsonObject | None:
+def _scalar_fields(data_type: str, arguments: tuple[str, ...]) -> JsonObject | None:
     numbers = [int(number) for argument in arguments for number in _NUMBERS.findall(argument)]
     if data_type in _TYPES_WITH_LENGTH:
         length = min(numbers[0], _MAX_INT) if numbers else -1
@@ -126,8 +126,8 @@ def _scalar_members(data_type: str, arguments: tuple[str, ...]) -> JsonObject | 
     return {"dataType": data_type} if data_type else None
 
 
-def _fallback_members(keywords: str) -> JsonObject:
-    """Type members by the first keyword: `interval year`, `timestamp(6)`."""
+def _fallback_fields(keywords: str) -> JsonObject:
+    """Type fields by the first keyword: `interval year`, `timestamp(6)`."""
     first = keywords.partition(" ")[0]
     return (
         {"dataType": "ARRAY", "arrayDataType": "UNKNOWN"}
@@ -141,7 +141,7 @@ def _struct_children(parsed: _ParsedType) -> list[JsonObject]:
 
 
 def _child(name: str, parsed: _ParsedType) -> JsonObject:
-    return {"name": name, **_type_members(parsed)}
+    return {"name": name, **_type_fields(parsed)}
 
 
 class _TypeParser:
@@ -160,7 +160,7 @@ class _TypeParser:
         return symbol
 
     def type(self) -> _ParsedType:
-        """Parse one type, up to the symbol that ends it."""
+        """Parse one type, up to but not including the symbol that ends it."""
         keywords: list[str] = []
         arguments: tuple[str, ...] = ()
         inner: tuple[tuple[str, _ParsedType], ...] = ()

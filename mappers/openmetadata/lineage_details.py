@@ -5,12 +5,12 @@ from typing import Any, NamedTuple
 
 from mappers.openmetadata.fqn import fqn
 
-#: Maximum length of the descriptions of an edge or a column.
+#: Maximum length of an edge description or a column function.
 _MAX_CHARACTERS = 2_000
 
 
 class ColumnEdge(NamedTuple):
-    """Derivation of a column from another; an empty name means the complete dataset."""
+    """Derivation of one column from another; an empty name stands for the whole dataset."""
 
     source: str
     target: str
@@ -21,7 +21,7 @@ class ColumnEdge(NamedTuple):
 
 
 class EdgeEndpoint(NamedTuple):
-    """An end of an edge: its fully qualified name, and the paths of its columns by their original names."""
+    """An endpoint of an edge: its fully qualified name, and the remote column paths by original column name."""
 
     fqn: str
     columns: Mapping[str, tuple[str, ...]]
@@ -33,7 +33,7 @@ class EdgeEndpoint(NamedTuple):
 
 
 class LineageDetails(NamedTuple):
-    """Details of an edge, and the names of columns that one of its ends does not have."""
+    """Details of an edge, and the names of columns that an endpoint does not have."""
 
     columns: list[dict[str, Any]]
     description: str | None
@@ -41,9 +41,9 @@ class LineageDetails(NamedTuple):
 
 
 def lineage_details(source: EdgeEndpoint, target: EdgeEndpoint, column_edges: Iterable[ColumnEdge]) -> LineageDetails:
-    """Build the column lineage of an edge: an entry per target column and function.
+    """Build the column lineage of an edge, with one entry per target column and function.
 
-    Dataset-level influences go into the description of the edge.
+    Derivations that involve a whole dataset go into the description of the edge.
     """
     sources: dict[tuple[str, str], set[str]] = {}
     dataset_level: set[str] = set()
@@ -52,12 +52,12 @@ def lineage_details(source: EdgeEndpoint, target: EdgeEndpoint, column_edges: It
         if not edge.source or not edge.target:
             dataset_level.add(_describe_dataset_level(edge))
             continue
-        column_fqns = source.column_fqn(edge.source), target.column_fqn(edge.target)
-        if column_fqns[0] is None or column_fqns[1] is None:
-            unknown.add(edge.source if column_fqns[0] is None else edge.target)
+        source_fqn, target_fqn = source.column_fqn(edge.source), target.column_fqn(edge.target)
+        if source_fqn is None or target_fqn is None:
+            unknown.add(edge.source if source_fqn is None else edge.target)
             continue
         function = _describe_transformation(edge)[:_MAX_CHARACTERS]
-        sources.setdefault((column_fqns[1], function), set()).add(column_fqns[0])
+        sources.setdefault((target_fqn, function), set()).add(source_fqn)
     entries = [
         {"fromColumns": sorted(columns), "toColumn": column, "function": function}
         for (column, function), columns in sorted(sources.items())
@@ -66,12 +66,12 @@ def lineage_details(source: EdgeEndpoint, target: EdgeEndpoint, column_edges: It
 
 
 def entry_key(entry: Mapping[str, Any]) -> tuple[str, str]:
-    """Target column and function, which identify a column entry of an edge."""
+    """Target column and function, which together identify a column entry of an edge."""
     return str(entry["toColumn"]), str(entry.get("function") or "")
 
 
 def merge_column_details(own: Iterable[dict[str, Any]], remote: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Merge the column entries of an edge that two producers assert."""
+    """Merge the column entries that two producers report for the same edge."""
     entries: dict[tuple[str, str], dict[str, Any]] = {}
     for entry in (*own, *remote):
         merged = entries.setdefault(entry_key(entry), dict(entry))

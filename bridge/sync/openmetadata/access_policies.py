@@ -13,7 +13,7 @@ from mappers.openmetadata.access_policies import access_policies, policy_name
 
 OFF = "openmetadata.sync.sync_governance_metadata is off"
 _POLICIES, _ROLES = "policies", "roles"
-#: Record key: roles with a policy of this bridge.
+#: Record key: fingerprint of the policy pushed for each role.
 _POLICY_FINGERPRINTS = "roles"
 
 
@@ -37,9 +37,9 @@ class AccessPolicyPusher:
         desired = access_policies(
             [facet for facet in facets if not _is_disabled(facet)], self._ctx.options.vocabulary.access
         )
-        pushed: dict[str, str] = dict(item.record.get(_POLICY_FINGERPRINTS, {}))
+        pushed_fingerprints: dict[str, str] = dict(item.record.get(_POLICY_FINGERPRINTS, {}))
         content_fingerprint = fingerprint([desired, sorted(disabled_tags)])
-        if not desired and not pushed:
+        if not desired and not pushed_fingerprints:
             return item.complete(Outcome.UNWANTED, "no asset has access policies")
         if item.fingerprint == content_fingerprint and item.outcome in (
             *ABANDONED,
@@ -50,21 +50,23 @@ class AccessPolicyPusher:
                 Outcome(item.outcome) if item.outcome in ABANDONED else Outcome.UNCHANGED, item.reason
             )
         problems: list[str] = []
-        if new_roles := desired.keys() - pushed.keys():  # after a crash, granted permissions must still be known
-            pushed |= dict.fromkeys(new_roles, "")
-            self._ctx.items.record_intent([(item, {**item.record, _POLICY_FINGERPRINTS: pushed})])
+        if (
+            new_roles := desired.keys() - pushed_fingerprints.keys()
+        ):  # granted permissions must be known after a crash
+            pushed_fingerprints |= dict.fromkeys(new_roles, "")
+            self._ctx.items.record_intent([(item, {**item.record, _POLICY_FINGERPRINTS: pushed_fingerprints})])
         try:
             for role, policy in desired.items():
                 policy_fingerprint = fingerprint(policy).hex()
-                if item.fingerprint is None or pushed.get(role) != policy_fingerprint:
+                if item.fingerprint is None or pushed_fingerprints.get(role) != policy_fingerprint:
                     errors = self._push_policy(role, policy, disabled_tags)
                     problems += errors
-                    pushed[role] = "" if errors else policy_fingerprint
-            for role in sorted(pushed.keys() - desired.keys()):
+                    pushed_fingerprints[role] = "" if errors else policy_fingerprint
+            for role in sorted(pushed_fingerprints.keys() - desired.keys()):
                 problems += self._delete_policy(role, disabled_tags)
-                pushed[role] = ""
-                if not disabled_tags:  # otherwise some of its rules remain
-                    del pushed[role]
+                pushed_fingerprints[role] = ""
+                if not disabled_tags:  # otherwise, rules of assets with disabled sync may remain
+                    del pushed_fingerprints[role]
         except LineageBridgeError as error:
             return Failure(item, self._ctx.note_failure(error), None, content_fingerprint)
         outcome = Outcome.UNRESOLVED if problems else Outcome.PUSHED
@@ -76,16 +78,16 @@ class AccessPolicyPusher:
             content_fingerprint,
             remote,
             created_by_us=True,
-            record={_POLICY_FINGERPRINTS: pushed},
+            record={_POLICY_FINGERPRINTS: pushed_fingerprints},
         )
 
     def _push_policy(self, role: str, policy: JsonObject, disabled_tags: Collection[str]) -> list[str]:
-        """Give a role its policy; returns the error if the server rejects it."""
+        """Assign a policy to a role; returns the error if the server rejects it."""
         try:
             existing_role = self._ctx.client.get(_ROLES, role, _POLICIES)
             if existing_role is None and self._ctx.options.create != "all":
                 return [f"OpenMetadata has no role {role}, and openmetadata.create does not allow creating it"]
-            retained_rules = self._rules(self._policy(role), disabled_tags) if disabled_tags else []
+            retained_rules = _rules_of_tags(self._get_policy(role), disabled_tags) if disabled_tags else []
             pushed_policy = self._ctx.client.put(
                 _POLICIES, policy | {"rules": [*policy["rules"], *retained_rules]}
             ).entity
@@ -113,10 +115,10 @@ class AccessPolicyPusher:
         return []
 
     def _delete_policy(self, role: str, disabled_tags: Collection[str]) -> list[str]:
-        """Delete the policy of a role that no asset names any more; the role and rules of disabled assets stay."""
+        """Delete the policy of a role that no asset names; keeps the role, and rules of assets with disabled sync."""
         try:
-            policy = self._policy(role)
-            if policy is not None and (retained_rules := self._rules(policy, disabled_tags)):
+            policy = self._get_policy(role)
+            if policy is not None and (retained_rules := _rules_of_tags(policy, disabled_tags)):
                 body = {key: policy[key] for key in ("name", "description") if key in policy}
                 self._ctx.client.put(_POLICIES, body | {"rules": retained_rules})
             elif policy is not None:
@@ -125,13 +127,14 @@ class AccessPolicyPusher:
             return [f"{role}: {error}"]
         return []
 
-    def _policy(self, role: str) -> JsonObject | None:
+    def _get_policy(self, role: str) -> JsonObject | None:
         return self._ctx.client.get(_POLICIES, policy_name(role))
 
-    def _rules(self, policy: JsonObject | None, disabled_tags: Collection[str]) -> list[JsonObject]:
-        """Rules of assets with disabled sync."""
-        rules: list[JsonObject] = (policy or {}).get("rules") or []
-        return [rule for rule in rules if rule["name"] in disabled_tags]
+
+def _rules_of_tags(policy: JsonObject | None, access_tags: Collection[str]) -> list[JsonObject]:
+    """Rules of a policy that are named after one of these tags."""
+    rules: list[JsonObject] = (policy or {}).get("rules") or []
+    return [rule for rule in rules if rule["name"] in access_tags]
 
 
 def _is_disabled(facet: Mapping[str, Any]) -> bool:

@@ -47,12 +47,12 @@ _JOB_FAMILY_HASHES = (
 )
 
 
-#: Kinds whose dirty marks have the keys of their items.
+#: Kinds whose dirty marks have the same keys as their items.
 _SAME_KEY_KINDS = ("check", "result", "profile")
 
 
 class _ChangedKeys(NamedTuple):
-    """Datasets with possibly changed lineage, further changed datasets, and changed jobs."""
+    """Datasets whose lineage may have changed, other changed datasets, and changed jobs."""
 
     lineage_targets: set[bytes]
     datasets: set[bytes]
@@ -70,14 +70,14 @@ class OpenMetadataAffectedItems:
         self._items = items
 
     def of_marks(self, marks: Mapping[str, set[bytes]]) -> Affected:
-        """Affected items of dirty marks.
+        """Items that dirty marks affect.
 
-        If a job is shown as another job than before, its descendants are affected too.
+        If a job is now shown as a different job, its descendants are affected too.
         """
         runs = marks.get("run", set())
         run_items, jobs_of_runs = self._run_items(runs)
-        crossing = runs_crossing_retirement(self._db, self._org, self._folding, jobs_of_runs)
-        all_runs = runs | crossing | self._select(_CHILD_RUNS, marks.get("children", set()))
+        crossing_runs = runs_crossing_retirement(self._db, self._org, self._folding, jobs_of_runs)
+        all_runs = runs | crossing_runs | self._select(_CHILD_RUNS, marks.get("children", set()))
         lineage_targets = self._select(_OUTPUTS, all_runs) | self._select(_COLUMN_TARGETS_OF_RUNS, all_runs)
         hashes, changed_jobs = self._family_hashes(marks.get("job", set()))
         lineage_targets |= self._select(_PRODUCED, changed_jobs) | self._select(_COLUMN_TARGETS_OF_JOBS, changed_jobs)
@@ -103,7 +103,7 @@ class OpenMetadataAffectedItems:
         return {("check", key) for key in checks}
 
     def _governance_items(self, marks: Mapping[str, set[bytes]]) -> set[ItemKey]:
-        """Datasets with a governance facet, now or before, and those with new check results."""
+        """Datasets that have or had a governance facet, and datasets with new check results."""
         datasets = marks.get("dataset", set())
         with_governance = datasets_with_governance(self._db, self._org, datasets)
         groups = with_governance | datasets_with_results(self._db, self._org, marks.get("result", set()))
@@ -111,13 +111,13 @@ class OpenMetadataAffectedItems:
         return access | {("governance", key) for key in groups | self._items.get("governance", datasets).keys()}
 
     def _consumer_items(self, jobs: Collection[bytes]) -> set[ItemKey]:
-        """Jobs with incoming edges, which newer runs may have retired or made redundant."""
+        """Lineage items of these jobs: newer runs may have retired their incoming edges or made them redundant."""
         return {("lineage", job) for job in self._items.get("lineage", jobs)}
 
     def _run_items(self, runs: set[bytes]) -> tuple[set[ItemKey], list[bytes]]:
-        """Affected run items, and the logical jobs of the runs, one entry per run.
+        """Affected run items, and the logical jobs of the runs (one entry per run).
 
-        Items are the logical runs of these runs, and pushed runs that may now belong to another logical run.
+        The items are the logical runs of `runs`, and pushed runs that may now belong to another logical run.
         """
         if not runs:
             return set(), []
@@ -127,33 +127,37 @@ class OpenMetadataAffectedItems:
         return {("run", run) for run in {run for run, _ in shown_as} | pushed.keys()}, [job for _, job in shown_as]
 
     def _items_of(self, changed: _ChangedKeys) -> set[ItemKey]:
-        group_of = group_ids(self._db, self._org, changed.lineage_targets | changed.datasets)
-        items = {("dataset", group_id) for group_id in group_of.values()}
-        items |= {("lineage", group_of[dataset]) for dataset in changed.lineage_targets if dataset in group_of}
-        stored = self._items.get("dataset", set(group_of))
+        group_by_dataset = group_ids(self._db, self._org, changed.lineage_targets | changed.datasets)
+        items = {("dataset", group_id) for group_id in group_by_dataset.values()}
+        items |= {
+            ("lineage", group_by_dataset[dataset])
+            for dataset in changed.lineage_targets
+            if dataset in group_by_dataset
+        }
+        stored = self._items.get("dataset", set(group_by_dataset))
         for dataset in stored:
-            if dataset != group_of[dataset]:  # it became an alias
+            if dataset != group_by_dataset[dataset]:  # it became an alias
                 items |= {("dataset", dataset), ("lineage", dataset)}
         renamed = {
-            group_of[dataset]
+            group_by_dataset[dataset]
             for dataset, item in stored.items()
-            if (dataset != group_of[dataset]) != (item.outcome == Outcome.UNWANTED)
+            if (dataset != group_by_dataset[dataset]) != (item.outcome == Outcome.UNWANTED)
         }
         jobs = changed.jobs | self._writer_jobs(renamed)
-        renamed_ids = {dataset for dataset, group_id in group_of.items() if group_id in renamed}
+        renamed_ids = {dataset for dataset, group_id in group_by_dataset.items() if group_id in renamed}
         checks = self._select(_CHECKS, renamed_ids) | checks_of_jobs(self._db, self._org, changed.jobs)
         items |= {("check", check) for check in checks}
         items |= {(kind, job) for job in jobs for kind in ("job", "lineage")}
         return items
 
     def _writer_jobs(self, renamed: set[bytes]) -> set[bytes]:
-        """Jobs with tasks that are named after renamed datasets."""
+        """Jobs with tasks named after these datasets."""
         return self._parent_jobs(self._select(_WRITERS, renamed)) if renamed else set()
 
     def _family_hashes(self, jobs: set[bytes]) -> tuple[dict[bytes, bytes], set[bytes]]:
-        """Hash of the logical job and SQL of each job, and the changed jobs with their children.
+        """Hash of the attributes, parents and SQL of each job, and the jobs whose hash changed, with their children.
 
-        Edges depend on both.
+        Edges depend on the hashed values.
         """
         children = self._select(_CHILD_JOBS, jobs)
         parents: dict[bytes, list[bytes]] = {}
@@ -171,7 +175,7 @@ class OpenMetadataAffectedItems:
         return hashes, changed
 
     def _parent_jobs(self, jobs: set[bytes]) -> set[bytes]:
-        """Parents and grandparents of actions, which are their tasks."""
+        """Parents and grandparents of the actions among these jobs, which are shown as their tasks."""
         actions = {
             job for job, *kind in self._db.fetch_for_ids(_JOB_KINDS, sorted(jobs), self._org) if is_action(*kind[:2])
         }

@@ -1,4 +1,4 @@
-"""Reads change events and re-queues entities that other users edited."""
+"""Reads change events and requeues entities that other users edited."""
 
 from collections.abc import Callable
 
@@ -9,7 +9,7 @@ from connectors.openmetadata.client import OpenMetadataClient
 _TYPES = ("table", "container", "topic", "mlmodel", "apiEndpoint")
 #: Overlap with the previous read, because events are lost in order of their times.
 _OVERLAP_MS = 60_000
-#: Start of the first read, generous because clocks may differ.
+#: How far back the first read goes; generous because clocks may differ.
 _FIRST_MS = 3_600_000
 _GET_WATERMARK = "SELECT events_at FROM sync_target WHERE org_id = ?1 AND target = ?2"
 _SET_WATERMARK = """
@@ -18,7 +18,7 @@ UPDATE sync_target SET events_at = ?3 WHERE org_id = ?1 AND target = ?2 AND coal
 
 
 class ChangeEventReader:
-    """Reads change events of a server and re-queues entities that other users changed. Not thread-safe."""
+    """Reads change events of a server and requeues entities that other users changed. Not thread-safe."""
 
     def __init__(
         self,
@@ -30,39 +30,39 @@ class ChangeEventReader:
         clock: Callable[[], int],
     ) -> None:
         self._db = db
-        self._bound = (org, target)
+        self._org_and_target = (org, target)
         self._client = client
         self._items = items
         self._clock = clock
         self._user: str | None = None
-        #: Event ids of the last overlap, with their times.
+        #: Times of the events in the last overlap, by event id.
         self._seen: dict[str, int] = {}
 
     def read_new(self) -> int:
-        """Re-queue entities that other users changed since the last call; returns the number of new change events."""
-        rows = self._db.fetch_all(_GET_WATERMARK, *self._bound)
+        """Requeue entities that other users changed since the last call; returns the number of new change events."""
+        rows = self._db.fetch_all(_GET_WATERMARK, *self._org_and_target)
         newest = rows[0][0] if rows and rows[0][0] else self._clock() // 1_000 - _FIRST_MS
-        new: set[str] = set()
+        changed_entities: set[str] = set()
         count = 0
         for page in self._client.events(newest - _OVERLAP_MS, _TYPES):
             for event in page:
                 if event["id"] not in self._seen and event.get("userName") != self._own_user():
                     count += 1
-                    new.add(str(event["entityId"]))
+                    changed_entities.add(str(event["entityId"]))
                 self._seen[event["id"]] = int(event["timestamp"])
         newest = max([newest, *self._seen.values()])
         with self._db.transaction():
             self._items.invalidate(
                 (item.kind, item.key)
-                for entity in sorted(new)
+                for entity in sorted(changed_entities)
                 for item in self._items.find_by_remote_id(f"{entity}/governance")
             )
-            self._db.execute(_SET_WATERMARK, *self._bound, newest)
+            self._db.execute(_SET_WATERMARK, *self._org_and_target, newest)
         self._seen = {id_: at for id_, at in self._seen.items() if at >= newest - 2 * _OVERLAP_MS}
         return count
 
     def _own_user(self) -> str:
-        """User name of the bridge's own changes."""
+        """Name of the user that the bridge logs in as."""
         if self._user is None:
             self._user = str(self._client.current_user()["name"])
         return self._user

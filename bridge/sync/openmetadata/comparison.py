@@ -35,22 +35,24 @@ class QualityCheckComparison:
         pushed = self._ctx.items.list_pushed("check")
         for i in range(0, len(pushed), _TEST_CASES_PER_BATCH):
             items = self._ctx.items.get("check", [key for _, key in pushed[i : i + _TEST_CASES_PER_BATCH]])
-            compared = {
+            comparable_items = {
                 key: item for key, item in items.items() if item.outcome in (Outcome.PUSHED, Outcome.UNCHANGED)
             }
-            by_table = self._by_table(compared)
-            cases = dict(zip(by_table, self._pool.map(self._cases, by_table), strict=True))
-            orphaned = [case for cases_of_table in cases.values() for case in self._orphans(cases_of_table or {})]
+            remotes_by_table = self._group_by_table(comparable_items)
+            cases = dict(zip(remotes_by_table, self._pool.map(self._fetch_cases, remotes_by_table), strict=True))
+            orphaned = [
+                case for cases_of_table in cases.values() for case in self._find_orphans(cases_of_table or {})
+            ]
             differences = [
                 Difference("check", key, remote.name, description)
-                for table, remotes in by_table.items()
+                for table, remotes in remotes_by_table.items()
                 for key, remote in remotes.items()
                 if (description := _describe_case(remote, cases[table]))
             ]
-            yield ComparedBatch("check", sum(map(len, by_table.values())), differences, orphaned)
+            yield ComparedBatch("check", sum(map(len, remotes_by_table.values())), differences, orphaned)
 
-    def _orphans(self, cases: Mapping[str, JsonObject]) -> list[RemoteReference]:
-        """Test cases with our definitions that no check refers to: earlier versions left them."""
+    def _find_orphans(self, cases: Mapping[str, JsonObject]) -> list[RemoteReference]:
+        """Test cases with a definition of the bridge that no check refers to; earlier versions left some."""
         remotes = [
             RemoteReference("testCase", str(case["id"]), name)
             for name, case in cases.items()
@@ -58,18 +60,18 @@ class QualityCheckComparison:
         ]
         return [remote for remote in remotes if not self._ctx.items.find_by_remote_id(remote.id)]
 
-    def _by_table(self, items: Mapping[bytes, SyncItem]) -> dict[str, dict[bytes, RemoteReference]]:
-        """Test cases by table."""
+    def _group_by_table(self, items: Mapping[bytes, SyncItem]) -> dict[str, dict[bytes, RemoteReference]]:
+        """References to pushed test cases, by table and item key."""
         checks = read_checks(self._ctx.db, self._ctx.org, items)
         datasets = self._ctx.items.get("dataset", {check.dataset for check in checks.values() if check.dataset})
-        by_table: dict[str, dict[bytes, RemoteReference]] = {}
+        remotes_by_table: dict[str, dict[bytes, RemoteReference]] = {}
         for key, check in checks.items():
             dataset, remote = datasets.get(check.dataset or b""), items[key].remote
             if dataset and dataset.remote and remote:
-                by_table.setdefault(dataset.remote.name, {})[key] = remote
-        return by_table
+                remotes_by_table.setdefault(dataset.remote.name, {})[key] = remote
+        return remotes_by_table
 
-    def _cases(self, table: str) -> dict[str, JsonObject] | None:
+    def _fetch_cases(self, table: str) -> dict[str, JsonObject] | None:
         """Test cases of a table by name; None if the table does not exist."""
         try:
             return {str(case["fullyQualifiedName"]): case for case in self._ctx.client.check_cases(table)}
@@ -113,8 +115,8 @@ class OpenMetadataComparison:
         self._restored = RestoredEntityComparison(ctx, target, lookup, edge_store, pool)
 
     def compare(self) -> Iterator[ComparedBatch]:
-        """Compare everything in dependency order, because repairs may run in between."""
-        yield from self._entities_and_edges()
+        """Compare everything in dependency order, because differences are repaired in between."""
+        yield from self._compare_entities_and_edges()
         client, options = self._ctx.client, self._ctx.options
         runs = ObservationKind("run", client.statuses, self._expected_bodies["run"])
         yield from self._observations.compare(runs)
@@ -130,35 +132,37 @@ class OpenMetadataComparison:
             )
         yield from self._restored.compare()
 
-    def _entities_and_edges(self) -> Iterator[ComparedBatch]:
+    def _compare_entities_and_edges(self) -> Iterator[ComparedBatch]:
         for kind in ("dataset", "job"):
             pushed = self._ctx.items.list_pushed(kind)
             for (type_, parent), group in groupby(
                 pushed, lambda entry: (entry[0].type, _parent(entry[0].type, entry[0].name))
             ):
                 keys = {remote.name: key for remote, key in group}
-                yield from self._entities(kind, COLLECTIONS[type_], parent, keys)
+                yield from self._compare_entities(kind, COLLECTIONS[type_], parent, keys)
         if self._ctx.options.track_lineage:
-            yield from self._edges()
+            yield from self._compare_edges()
 
-    def _entities(self, kind: str, collection: str, parent: str, keys: dict[str, bytes]) -> Iterator[ComparedBatch]:
-        """Compare the entities of one parent, read as a list where that costs less than single lookups."""
+    def _compare_entities(
+        self, kind: str, collection: str, parent: str, keys: dict[str, bytes]
+    ) -> Iterator[ComparedBatch]:
+        """Compare the entities of one parent; lists them if that costs less than single lookups."""
         unseen = dict(keys)
-        for page in self._pages(collection, parent, list(keys)):
+        for page in self._fetch_pages(collection, parent, list(keys)):
             existing = {str(entity["fullyQualifiedName"]): entity for entity in page}
-            compared = {name: unseen.pop(name) for name in existing if name in unseen}
-            items = self._ctx.items.get(kind, list(compared.values()))
+            found_keys = {name: unseen.pop(name) for name in existing if name in unseen}
+            items = self._ctx.items.get(kind, list(found_keys.values()))
             desired = self._desired(kind, list(items.values()))
             differences = [
                 Difference(kind, key, name, description)
-                for name, key in compared.items()
+                for name, key in found_keys.items()
                 if (description := self._describe_entity(items[key], desired.get(key), existing[name]))
             ]
-            yield ComparedBatch(kind, len(compared), differences)
+            yield ComparedBatch(kind, len(found_keys), differences)
         missing = [Difference(kind, key, name, "is missing") for name, key in unseen.items()]
         yield ComparedBatch(kind, len(unseen), missing)
 
-    def _pages(self, collection: str, parent: str, names: Sequence[str]) -> Iterator[list[JsonObject]]:
+    def _fetch_pages(self, collection: str, parent: str, names: Sequence[str]) -> Iterator[list[JsonObject]]:
         if self._lookup.is_listed(collection, parent, len(names)):
             yield from self._ctx.client.pages(
                 collection, *READ_FIELDS[collection], **{LIST_PARENT[collection][0]: parent}
@@ -175,7 +179,7 @@ class OpenMetadataComparison:
         return {entity.item.key: entity for entity in desired if isinstance(entity, DesiredEntity)}
 
     def _describe_entity(self, item: SyncItem, desired: DesiredEntity | None, entity: JsonObject) -> str | None:
-        """Difference between an entity and the last push, if any; of foreign entities only the columns count."""
+        """Describe how an entity differs from the last push; of foreign entities, only the columns are compared."""
         if item.remote is None or item.remote.id != entity["id"]:
             return "was recreated under the same name"
         if not item.created_by_us:
@@ -187,12 +191,12 @@ class OpenMetadataComparison:
             else None
         )
         if own is None:
-            return None  # its location has changed: the item is marked
+            return None  # its location has changed, so the item is already marked
         body = desired_body(own, with_columns=self._ctx.options.update_on_schema_change)
         fields = differing_fields(own.collection, body, entity)
         return f"differs: {', '.join(fields)}" if fields else None
 
-    def _edges(self) -> Iterator[ComparedBatch]:
+    def _compare_edges(self) -> Iterator[ComparedBatch]:
         for edges in self._edge_store.batches(_EDGES_PER_BATCH):
             unchanged = self._pool.map(lambda edge: is_unchanged(self._ctx.client, edge), edges)
             changed = [edge for edge, is_same in zip(edges, unchanged, strict=True) if not is_same]

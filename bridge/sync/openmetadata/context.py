@@ -1,4 +1,4 @@
-"""What every pusher of OpenMetadata needs: store, client, items and request pool."""
+"""Dependencies that the OpenMetadata pushers share, and the locations of observations."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ from mappers.errors import LineageBridgeError
 
 NOT_FOUND = 404
 _ATTEMPTED, _PREVIOUS = "begun", "was"
-#: Previous locations that a record keeps.
+#: Maximum number of previous locations in a record.
 _MAX_PREVIOUS = 10
 
 
@@ -29,7 +29,10 @@ class OpenMetadataContext(NamedTuple):
     requests: RequestPool
 
     def note_failure(self, error: LineageBridgeError) -> LineageBridgeError:
-        """Note a failure. A 404 is retried: the missing parent may be created again."""
+        """Record a failure and return the error to report.
+
+        A 404 becomes retryable, because the missing parent may be created again.
+        """
         if isinstance(error, TargetRejected) and error.status == NOT_FOUND:
             return TargetUnavailable(str(error), NOT_FOUND)
         return self.requests.record_failure(error)
@@ -38,7 +41,7 @@ class OpenMetadataContext(NamedTuple):
 def items_to_verify(
     kind: str, results: Iterable[Completed | Failure], parent_keys: Mapping[bytes, bytes]
 ) -> set[tuple[str, bytes]]:
-    """Parents of items that failed with 404, given by item key."""
+    """Parents of items that failed with 404; `parent_keys` maps item keys to parent keys."""
     return {
         (kind, parent_keys[result.item.key])
         for result in results
@@ -57,13 +60,13 @@ class ObservationLocation(NamedTuple):
 
 
 def with_attempt(item: SyncItem, location: ObservationLocation) -> dict[str, Any]:
-    """Record of an item with one more location that is about to be written."""
+    """Record of an item, extended by a location that is about to be written."""
     previous = {_PREVIOUS: item.record[_PREVIOUS]} if _PREVIOUS in item.record else {}
     return previous | {_ATTEMPTED: [*dict.fromkeys([*_locations(item, _ATTEMPTED), location])]}
 
 
 def with_previous(item: SyncItem, location: ObservationLocation | None) -> dict[str, Any]:
-    """Record of an item with its previous locations: a restored backup may contain them again."""
+    """Record of an item with its previous locations, which a restored backup may contain again."""
     current = [location_of(item.remote)] if item.remote else []
     locations = dict.fromkeys([*_locations(item, _PREVIOUS), *current, *_locations(item, _ATTEMPTED)])
     previous = [past for past in locations if past != location][-_MAX_PREVIOUS:]
@@ -78,9 +81,8 @@ def stale_locations(
 ) -> list[ObservationLocation]:
     """Locations that an item may still occupy, except its current one and those of other items.
 
-    A location on an entity that was recreated under the same name since is gone with it. Previous locations count
-    only
-    while the content of the server is unknown, for example after a restore.
+    Locations on an entity that has since been recreated under the same name are gone with the old entity. Previous
+    locations count only while the content of the server is unknown, for example after a restore.
     """
     target = location or fallback
     recorded = location_of(item.remote) if item.remote else None
@@ -90,12 +92,12 @@ def stale_locations(
         stale
         for stale in locations - {location}
         if not (target and stale.entity == target.entity and stale.id != target.id)
-        and all(item_there.key == item.key for item_there in items.find_by_remote_id(f"{stale.id}/{stale.timestamp}"))
+        and all(occupant.key == item.key for occupant in items.find_by_remote_id(f"{stale.id}/{stale.timestamp}"))
     )
 
 
 def contains(sent: Any, received: Any) -> bool:
-    """Whether a response contains everything that was sent; additions do not matter."""
+    """Whether a response contains everything that was sent; additional fields are ignored."""
     if isinstance(sent, dict):
         return isinstance(received, dict) and all(contains(value, received.get(key)) for key, value in sent.items())
     if isinstance(sent, list):

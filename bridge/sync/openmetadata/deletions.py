@@ -1,4 +1,4 @@
-"""Deletes entities we created."""
+"""Deletes entities that this bridge created."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ _BLOCKED_SECONDS = 600.0
 
 
 class EntityDeleter:
-    """Deletes entities that no item refers to any more."""
+    """Deletes entities that no item refers to any longer."""
 
     def __init__(
         self,
@@ -35,14 +35,14 @@ class EntityDeleter:
     def push(self, items: Sequence[SyncItem]) -> list[Completed | Failure]:
         """Soft-delete entities, so that they can be restored."""
         results: list[Completed | Failure] = []
-        pending = sum(map(_counts, self._items.pending(DELETION)))
+        pending = sum(map(_counts_towards_limit, self._items.pending(DELETION)))
         reason = f"{pending} deletions are pending, openmetadata.most_deletions is {self._max_deletions}"
         remedy = f"check `sync --dry-run`, then run `sync --once --allow-delete {pending}`"
         blocked = TargetUnavailable(f"{reason}: {remedy}", 0, _BLOCKED_SECONDS)
         orphans: list[SyncItem] = []
         for item in items:
             remote = remote_of(item)
-            if pending > self._max_deletions and _counts(item):
+            if pending > self._max_deletions and _counts_towards_limit(item):
                 results.append(Failure(item, blocked))
             elif not self.is_orphan(item):
                 results.append(item.complete(Outcome.UNCHANGED, "it is in use again"))
@@ -74,8 +74,8 @@ class EntityDeleter:
         return item.complete(Outcome.PUSHED, "deleted, and can be restored", remote=None, record=record)
 
 
-def _counts(item: SyncItem) -> bool:
-    """Whether a deletion counts towards the limit; test cases belong to checks that an asset file removed."""
+def _counts_towards_limit(item: SyncItem) -> bool:
+    """Whether a deletion counts towards the limit; deletions of test cases do not, as an asset file removed them."""
     remote = remote_of(item)
     return remote is not None and remote.type != "testCase"
 

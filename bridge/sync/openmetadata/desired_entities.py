@@ -28,9 +28,9 @@ class EntityCandidate(NamedTuple):
 
     parents: tuple[EntityRequest, ...]
     own: EntityRequest
-    #: In the service that only this bridge uses.
+    #: Whether it is in the service that only this bridge uses.
     in_own_service: bool
-    #: The system ignores the case of names.
+    #: Whether the system ignores the case of names.
     case_insensitive: bool = False
 
     @property
@@ -39,12 +39,12 @@ class EntityCandidate(NamedTuple):
 
 
 class DesiredEntity(NamedTuple):
-    """A desired entity; the first candidate is preferred unless it exists at another."""
+    """A desired entity; the first candidate is preferred unless the entity already exists at another."""
 
     item: SyncItem
     candidates: tuple[EntityCandidate, ...]
     fingerprint: bytes
-    #: Skipped columns and other remarks for the operator.
+    #: Notes for the operator, for example about skipped columns.
     notes: tuple[str, ...] = ()
     #: Keys of all items of the same identity group.
     member_keys: frozenset[bytes] = frozenset()
@@ -60,7 +60,7 @@ class DesiredEntity(NamedTuple):
 def desired_datasets(
     db: Database, org: str, options: OpenMetadataOptions, items: Sequence[SyncItem]
 ) -> Iterator[DesiredEntity | Completed]:
-    """Desired entity of each dataset, or the reason for its absence."""
+    """Desired entity of each dataset, or a completed item that says why there is none."""
     datasets = read_datasets(db, org, [item.key for item in items])
     # a creation whose result is unknown may have succeeded
     new = [item.key for item in items if item.remote is None and "making" not in item.record]
@@ -82,7 +82,7 @@ def desired_datasets(
 
 
 def desired_dataset(item: SyncItem, dataset: CanonicalDataset, options: OpenMetadataOptions) -> DesiredEntity:
-    """Mapped names come before unmapped ones, the preferred name before aliases."""
+    """Desired entity; its candidates are the mapped names (preferred name first), then the bridge's own service."""
     names = [(dataset.namespace, dataset.name), *dataset.aliases]
     mapped = [name for name in names if find_mapping(options.layout.mappings, name[0])]
     own_layout = ServiceLayout((), options.layout.service, options.layout.files_as)
@@ -91,8 +91,8 @@ def desired_dataset(item: SyncItem, dataset: CanonicalDataset, options: OpenMeta
         candidate, columns = _candidate(own_layout, names[0], dataset, in_own_service=True)
         candidates_with_columns.append((_with_service_description(candidate, options.service_description), columns))
     candidates = tuple(candidate for candidate, _ in candidates_with_columns)
-    unchanged = {} if options.update_on_schema_change or item.remote is None else {"columns": None}
-    content = [(choice.own.collection, choice.own.fqn, choice.own.body | unchanged) for choice in candidates]
+    omitted_columns = {} if options.update_on_schema_change or item.remote is None else {"columns": None}
+    content = [(choice.own.collection, choice.own.fqn, choice.own.body | omitted_columns) for choice in candidates]
     skipped = candidates_with_columns[0][1].skipped
     notes = tuple(f"column {column} is skipped: another column has the same name" for column in skipped)
     content_fingerprint = fingerprint([content, options.create, options.unresolved])
@@ -127,7 +127,7 @@ def _content(name: tuple[str, str], dataset: CanonicalDataset) -> DatasetContent
 def desired_pipelines(
     db: Database, org: str, options: OpenMetadataOptions, items: Sequence[SyncItem]
 ) -> Iterator[DesiredEntity | Completed]:
-    """Desired pipeline of each logical job, or the job that is shown instead."""
+    """Desired pipeline of each logical job; other items are completed and name the job that is shown instead."""
     jobs = read_jobs(db, org, options.folding, [item.key for item in items])
     names = LineageGraph(db, org).job_names({job for shown_as in jobs.shown_as.values() for job in shown_as})
     for item in items:

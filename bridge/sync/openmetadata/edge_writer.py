@@ -1,4 +1,4 @@
-"""Writes, merges and deletes one edge; keeps what other producers wrote."""
+"""Writes, merges and deletes single edges; keeps content from other producers."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -36,7 +36,7 @@ def content_hash(content: JsonObject) -> str:
 
 
 def changed_at(edge: JsonObject | None) -> int | None:
-    """Time of the last change in milliseconds of the server; None on older servers."""
+    """Server time of the last change in milliseconds; None on older servers."""
     at = ((edge or {}).get("lineageDetails") or edge or {}).get("updatedAt")
     return int(at) if at else None
 
@@ -44,15 +44,15 @@ def changed_at(edge: JsonObject | None) -> int | None:
 _SOURCE = "OpenLineage"
 
 
-#: Earlier contents that a record keeps.
+#: Maximum number of earlier contents in a record.
 _MAX_EARLIER = 10
 
 
 class DeletedEdge(NamedTuple):
-    """A deleted edge without foreign content, with the time of its last change.
+    """A deleted edge without foreign content, and the time of its last change.
 
-    `earlier_hashes` identify its contents where the time is unknown, for example because another user deleted it
-    first.
+    If the time is unknown, for example because another user deleted the edge first, `earlier_hashes` identify its
+    contents.
     """
 
     source: RemoteReference
@@ -72,7 +72,7 @@ class DeletedEdge(NamedTuple):
         return self.source.id, self.target.id
 
     def is_restored(self, client: OpenMetadataClient) -> bool:
-        """Whether it exists again, unchanged."""
+        """Whether the edge exists again with its old content."""
         remote = client.get_edge(*self.endpoint_ids)
         content, at = normalized(remote), changed_at(remote)
         if content is None:
@@ -87,7 +87,7 @@ class DeletedEdge(NamedTuple):
 
 
 class DesiredEdge(NamedTuple):
-    """An edge with the content that this bridge knows of it."""
+    """An edge to write, with its content."""
 
     target_key: bytes
     source_key: bytes
@@ -162,29 +162,29 @@ def write_edge(client: OpenMetadataClient, desired: DesiredEdge, record: EdgeRec
     created_by_us = remote is None or (current is not None and current.created_by_us)
     sent = desired.content
     if remote is not None and content_hash(remote) in _own_hashes(record):
-        created_by_us = True  # nobody else has written it
+        created_by_us = True  # only this bridge has written it
     elif remote is not None and not _is_unchanged_remotely(remote, current):
-        sent, created_by_us = _merged(desired.content, remote, current.content if current else {}), False
+        sent, created_by_us = _merge_contents(desired.content, remote, current.content if current else {}), False
     if remote != sent:
         client.put_edge((desired.source.type, desired.source.id), (desired.target.type, desired.target.id), sent)
         remote = _read_back(client, desired, sent)
-    hash_now = content_hash(remote)
-    earlier_hashes = [earlier for earlier in _own_hashes(record) if earlier != hash_now] if created_by_us else []
+    current_hash = content_hash(remote)
+    earlier_hashes = [earlier for earlier in _own_hashes(record) if earlier != current_hash] if created_by_us else []
     new_record = desired.to_record(desired.fingerprint, created_by_us, desired.content)._replace(
-        content_hash=hash_now, earlier_hashes=earlier_hashes
+        content_hash=current_hash, earlier_hashes=earlier_hashes
     )
-    return WrittenEdge(new_record, (*desired.notes, *_dropped(sent, remote)))
+    return WrittenEdge(new_record, (*desired.notes, *_notes_on_dropped_columns(sent, remote)))
 
 
 def _own_hashes(record: EdgeRecord | None) -> list[str]:
-    """Hashes of an edge while only this bridge wrote it, between whatever entities."""
+    """Hashes from the time when only this bridge wrote the edge, even if its endpoints have changed since."""
     if record is None or not record.created_by_us:
         return []
     return [*record.earlier_hashes, *([record.content_hash] if record.content_hash else [])][-_MAX_EARLIER:]
 
 
 def is_unchanged(client: OpenMetadataClient, record: EdgeRecord) -> bool:
-    """Whether an edge is unchanged since it was last read; one with a write in progress is not read."""
+    """Whether an edge has not changed since it was last read; True without a read while a write is in progress."""
     if record.content_hash is None:
         return True
     remote = normalized(client.get_edge(record.source.id, record.target.id))
@@ -192,16 +192,16 @@ def is_unchanged(client: OpenMetadataClient, record: EdgeRecord) -> bool:
 
 
 def _read_back(client: OpenMetadataClient, desired: DesiredEdge, sent: JsonObject) -> JsonObject:
-    """Read an edge back, because the server silently drops columns that it does not know."""
+    """Read an edge back after a write, because the server silently drops unknown columns."""
     if not sent.get("columnsLineage"):
         return sent
     return normalized(client.get_edge(desired.source.id, desired.target.id)) or {}
 
 
 def remove_edge(client: OpenMetadataClient, record: EdgeRecord) -> DeletedEdge | None:
-    """Remove this bridge's content from an edge: the whole edge if it has no foreign content, else its columns.
+    """Delete an edge, or only this bridge's content if the edge also has foreign content.
 
-    Returns the edge if it was deleted as a whole.
+    Returns the edge if it was deleted.
     """
     edge = client.get_edge(record.source.id, record.target.id)
     remote = normalized(edge)
@@ -214,22 +214,22 @@ def remove_edge(client: OpenMetadataClient, record: EdgeRecord) -> DeletedEdge |
     ):
         client.delete_edge(*endpoints)
         return deleted
-    remaining = _minus(remote, record.content)
+    remaining = _without_own_content(remote, record.content)
     if remaining != remote:
         client.put_edge(*endpoints, remaining)
     return None
 
 
 def _is_unchanged_remotely(remote: JsonObject, record: EdgeRecord | None) -> bool:
-    """Whether an edge contains the content of the last or an attempted write."""
+    """Whether an edge contains only content of the last write or of an attempted write."""
     return record is not None and any(
         _contains_only(remote, content) for content in (record.content, *record.attempted)
     )
 
 
 def _contains_only(remote: JsonObject, content: dict[str, Any]) -> bool:
-    """Whether an edge has no content beyond this; columns that the server dropped do not count."""
-    own_sources = _sources(content)
+    """Whether an edge has no content other than this; columns that the server dropped may be missing."""
+    own_sources = _source_columns(content)
     columns_match = all(
         set(entry["fromColumns"]) <= own_sources.get(entry_key(entry), set())
         for entry in remote.get("columnsLineage", ())
@@ -240,16 +240,16 @@ def _contains_only(remote: JsonObject, content: dict[str, Any]) -> bool:
     )
 
 
-def _merged(own: JsonObject, remote: JsonObject, previous: dict[str, Any]) -> JsonObject:
-    """Merge own and foreign content; own content that is no longer desired goes."""
-    foreign = _minus(remote, previous)
+def _merge_contents(own: JsonObject, remote: JsonObject, previous: dict[str, Any]) -> JsonObject:
+    """Merge own and foreign content; removes own content that is no longer desired."""
+    foreign = _without_own_content(remote, previous)
     columns = merge_column_details(own.get("columnsLineage", ()), foreign.get("columnsLineage", ()))
     return {**own, **foreign} | ({"columnsLineage": columns} if columns else {})
 
 
-def _minus(remote: JsonObject, content: dict[str, Any]) -> JsonObject:
-    """Remote content without own content."""
-    own_sources = _sources(content)
+def _without_own_content(remote: JsonObject, content: dict[str, Any]) -> JsonObject:
+    """The content of a remote edge without the content that this bridge wrote."""
+    own_sources = _source_columns(content)
     columns = []
     for entry in remote.get("columnsLineage", ()):
         sources = [source for source in entry["fromColumns"] if source not in own_sources.get(entry_key(entry), ())]
@@ -259,14 +259,13 @@ def _minus(remote: JsonObject, content: dict[str, Any]) -> JsonObject:
     return remaining | ({"columnsLineage": columns} if columns else {})
 
 
-def _sources(content: Mapping[str, Any]) -> dict[tuple[str, str], set[str]]:
+def _source_columns(content: Mapping[str, Any]) -> dict[tuple[str, str], set[str]]:
     """Source columns by target column and function."""
     return {entry_key(entry): set(entry["fromColumns"]) for entry in content.get("columnsLineage", ())}
 
 
-def _dropped(sent: JsonObject, remote: JsonObject) -> list[str]:
-    """Notes on columns that the server dropped."""
-    accepted, targets = _sources(remote), {entry["toColumn"] for entry in remote.get("columnsLineage", ())}
+def _notes_on_dropped_columns(sent: JsonObject, remote: JsonObject) -> list[str]:
+    accepted, targets = _source_columns(remote), {entry["toColumn"] for entry in remote.get("columnsLineage", ())}
     missing = [
         source
         for entry in sent.get("columnsLineage", ())

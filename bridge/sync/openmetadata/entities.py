@@ -20,7 +20,7 @@ from mappers.errors import LineageBridgeError
 from mappers.openmetadata.fqn import fqn, quote_part
 
 _BAD_REQUEST, _NOT_FOUND, _SERVER_ERROR = 400, 404, 500
-#: Bulk requests in flight: more make a server slower.
+#: Bulk requests in flight; more of them slow the server down.
 _PARALLEL_BULKS = 2
 
 
@@ -46,12 +46,12 @@ class EntityPusher:
         self._clock = clock
 
     def push(self, desired_entities: Sequence[DesiredEntity]) -> list[Completed | Failure]:
-        """Bring entities to their desired state; unchanged ones cost no calls."""
+        """Bring entities to their desired state; unchanged entities cost no requests."""
         results, resolved = self._resolve(desired_entities)
         results += self._requests.map(
             self._use_existing, [entity for entity in resolved if not entity.may_change], ResolvedEntity.failure
         )
-        updates = self._updates([entity for entity in resolved if entity.may_change])
+        updates = self._prepare_updates([entity for entity in resolved if entity.may_change])
         results += [update for update in updates if isinstance(update, Failure)]
         ready = [_with_intent(update) for update in updates if isinstance(update, EntityUpdate)]
         self._items.record_intent(
@@ -63,7 +63,7 @@ class EntityPusher:
     def plan(
         self, desired_entities: Sequence[DesiredEntity]
     ) -> tuple[list[PlanStep], list[Completed | Failure], dict[bytes, str]]:
-        """Steps of a push, items that need none, and the name that each item would get."""
+        """Steps of a push, results of items that need no step, and the planned entity name by item key."""
         results, resolved = self._resolve(desired_entities)
         new = self._parents.missing([entity.candidate.parents for entity in resolved if entity.existing is None])
         steps = [_plan_step(entity) for entity in resolved]
@@ -73,7 +73,10 @@ class EntityPusher:
     def find_abandoned_creations(
         self, completed: Sequence[Completed]
     ) -> tuple[list[Completed | Failure], list[RemoteReference]]:
-        """Entities that are no longer desired and were created with an unknown result."""
+        """Find entities that are no longer desired but whose creation may have succeeded.
+
+        Returns the results, and the entities that were found.
+        """
         results: list[Completed | Failure] = []
         orphaned: list[RemoteReference] = []
         for result in completed:
@@ -93,7 +96,7 @@ class EntityPusher:
     def _resolve(
         self, desired_entities: Sequence[DesiredEntity]
     ) -> tuple[list[Completed | Failure], list[ResolvedEntity]]:
-        """Complete items that need no call, and locate the rest."""
+        """Complete items that need no request, and resolve the locations of the rest."""
         now = self._clock()
         results: list[Completed | Failure] = []
         changed = []
@@ -103,11 +106,9 @@ class EntityPusher:
                 changed.append(desired)
             else:
                 results.append(completed)
-        results_of_resolver = self._resolver.resolve(changed)
-        resolved = [result for result in results_of_resolver if isinstance(result, ResolvedEntity)]
-        return results + [
-            result for result in results_of_resolver if not isinstance(result, ResolvedEntity)
-        ], resolved
+        resolver_results = self._resolver.resolve(changed)
+        resolved = [result for result in resolver_results if isinstance(result, ResolvedEntity)]
+        return results + [result for result in resolver_results if not isinstance(result, ResolvedEntity)], resolved
 
     def _use_existing(self, resolved: ResolvedEntity) -> Completed | Failure:
         """Use a foreign entity unchanged."""
@@ -117,7 +118,7 @@ class EntityPusher:
         record = {"columns": [list(path) for path in sorted(column_paths(entity))]} | _tasks_of(entity)
         return _pushed(resolved, resolved.existing, record, "created by others; used unchanged", created_by_us=False)
 
-    def _updates(self, entities: Sequence[ResolvedEntity]) -> list[EntityUpdate | Failure]:
+    def _prepare_updates(self, entities: Sequence[ResolvedEntity]) -> list[EntityUpdate | Failure]:
         """Create the parents, then prepare the requests; existing entities are read first."""
         failed = self._parents.create_missing([entity.candidate.parents for entity in entities], self._requests)
         failures: list[EntityUpdate | Failure] = []
@@ -128,9 +129,9 @@ class EntityPusher:
                 ready.append(entity)
             else:
                 failures.append(entity.failure(error))
-        return failures + self._requests.map(self._update, ready, ResolvedEntity.failure)
+        return failures + self._requests.map(self._prepare_update, ready, ResolvedEntity.failure)
 
-    def _update(self, resolved: ResolvedEntity) -> EntityUpdate | Failure:
+    def _prepare_update(self, resolved: ResolvedEntity) -> EntityUpdate | Failure:
         if resolved.existing is None:
             return EntityUpdate(resolved, resolved.candidate.own.body)
         if resolved.is_deleted:
@@ -153,10 +154,10 @@ class EntityPusher:
             yield from self._complete(collection, accepted)
 
     def _send(self, batch: Sequence[EntityUpdate]) -> list[EntityUpdate | Failure]:
-        """Send a batch; one that is rejected as a whole is halved until the cause is found."""
+        """Send a batch; a batch that is rejected as a whole is halved until the cause is found."""
         collection = batch[0].resolved.candidate.collection
         try:
-            rows = self._client.put_bulk(collection, [update.body for update in batch], _fqn)
+            rows = self._client.put_bulk(collection, [update.body for update in batch], _row_fqn)
         except LineageBridgeError as error:
             server_error = isinstance(error, TargetUnavailable) and error.status == _SERVER_ERROR
             server_at_fault = isinstance(error, TargetUnavailable) and not (
@@ -167,7 +168,7 @@ class EntityPusher:
                 return self._send(batch[:half]) + self._send(batch[half:])
             return _failed(batch, self._requests.record_failure(error))
         if any(row.error for row in rows):
-            self._parents.clear_cache()  # one of them may be gone
+            self._parents.clear_cache()  # a parent may be gone
         return [
             update.resolved.failure(_row_error(row.error), update.body) if row.error else update
             for update, row in zip(batch, rows, strict=True)
@@ -210,8 +211,8 @@ def _plan_step(resolved: ResolvedEntity) -> PlanStep:
     return PlanStep(action, collection, existing.name)
 
 
-def _fqn(body: JsonObject) -> str:
-    """Name of a row in a bulk response."""
+def _row_fqn(body: JsonObject) -> str:
+    """Fully qualified name that identifies a request in a bulk response."""
     parent = next(str(body[key]) for key in ("databaseSchema", "service", "apiCollection") if key in body)
     return f"{parent}.{quote_part(body['name'])}"
 
@@ -239,7 +240,7 @@ def _pushed(
 
 
 def _with_intent(update: EntityUpdate) -> EntityUpdate:
-    """Record which entity is about to be created, so that it is recognized after a crash."""
+    """Add the entity that is about to be created to the record, so that it is recognized after a crash."""
     resolved, desired = update.resolved, update.resolved.desired
     if resolved.existing is not None:
         return update
@@ -249,12 +250,12 @@ def _with_intent(update: EntityUpdate) -> EntityUpdate:
 
 
 def _row_error(message: str) -> LineageBridgeError:
-    """A missing parent is created again; any other error rejects the row."""
+    """Error of a bulk row: retryable if a parent is missing, which is then created again, else a rejection."""
     return TargetUnavailable(message, _NOT_FOUND) if "not found" in message else TargetRejected(message, _BAD_REQUEST)
 
 
 def _columns_version(update: EntityUpdate) -> str:
-    """Changes whenever the columns on the server change: edges must then be written again."""
+    """A value that changes whenever the columns on the server change; edges must then be written again."""
     previous = update.resolved.desired.item.record.get("shape")
     return (
         previous

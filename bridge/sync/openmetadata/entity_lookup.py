@@ -13,11 +13,11 @@ from mappers.timestamps import format_timestamp
 
 #: Up to this many names per parent are looked up one by one.
 _MAX_SINGLE_LOOKUPS = 20
-#: A list pays off up to this many listed entities per name: the server lists that many in the time of one lookup.
+#: Listing pays off up to this many listed entities per name; the server lists that many in the time of a lookup.
 _LIST_FACTOR = 15
-#: Lifetime of cached lists of the bridge's own service, which nobody else writes.
+#: Lifetime of cached lists of the bridge's own service, to which nobody else writes.
 _CACHE_SECONDS = 60
-#: Parent by which entities are listed: query parameter, and number of its name parts.
+#: Parent whose entities can be listed: query parameter, and number of parts of the parent's name.
 LIST_PARENT = {
     "tables": ("database", 2),
     "containers": ("service", 1),
@@ -40,11 +40,11 @@ COLLECTIONS = {type_: collection for collection, type_ in TYPES.items()} | {"tes
 
 
 class FoundEntity(NamedTuple):
-    """An entity at a name; a soft-deleted one still occupies it."""
+    """An entity found by name; a soft-deleted entity still occupies its name."""
 
     id: str
     deleted: bool = False
-    #: Author and time in milliseconds of the last change.
+    #: User and time (milliseconds) of the last change.
     changed_by: str = ""
     changed_at: int = 0
 
@@ -63,7 +63,7 @@ class FoundEntity(NamedTuple):
 
 
 class _Listing(NamedTuple):
-    """A parent's entities by name, and the end of their cache lifetime in microseconds."""
+    """A parent's entities by name, and the time in microseconds until which they are cached."""
 
     entities: dict[str, FoundEntity]
     until: int
@@ -82,7 +82,7 @@ class EntityLookup:
         self._lists: dict[tuple[str, str], _Listing] = {}
 
     def find(self, collection: str, names: Collection[str], *, refresh: bool = False) -> dict[str, RemoteReference]:
-        """Existing entities by fully qualified name (case-sensitive), without soft-deleted ones."""
+        """Entities by fully qualified name (case-sensitive), without soft-deleted ones."""
         found = self.find_all(collection, names, refresh=refresh)
         return {name: entity.remote(collection, name) for name, entity in found.items() if not entity.deleted}
 
@@ -94,14 +94,14 @@ class EntityLookup:
         for name in sorted(set(names)):
             names_by_parent.setdefault(parent_of(collection, name), []).append(name)
         found: dict[str, FoundEntity] = {}
-        single: list[str] = []
+        single_lookups: list[str] = []
         for parent, parent_names in names_by_parent.items():
             if self.is_listed(collection, parent, len(parent_names), refresh=refresh):
                 entities = self._list(collection, parent, refresh=refresh)
                 found.update((name, entities[name]) for name in parent_names if name in entities)
             else:
-                single += parent_names
-        return found | self._look_up(collection, single)
+                single_lookups += parent_names
+        return found | self._look_up(collection, single_lookups)
 
     def is_listed(self, collection: str, parent: str, count: int, *, refresh: bool = False) -> bool:
         """Whether listing the parent costs less than single lookups."""
@@ -117,7 +117,7 @@ class EntityLookup:
         return listing.entities if listing is not None and self._clock() < listing.until else None
 
     def _look_up(self, collection: str, names: Sequence[str]) -> dict[str, FoundEntity]:
-        """The first lookup runs alone: if the server is down, the rest is not sent."""
+        """Look up each name; the first lookup runs alone, so that no others are sent if the server is down."""
 
         def look_up(name: str) -> tuple[str, JsonObject | None]:
             return name, self._client.get(collection, name, deleted=True)
@@ -126,7 +126,7 @@ class EntityLookup:
         return {name: FoundEntity.of(entity) for name, entity in entities if entity}
 
     def find_ignoring_case(self, collection: str, name: str) -> list[RemoteReference]:
-        """Entities with names that differ in case only."""
+        """Existing entities whose names match if case is ignored."""
         folded_name = name.casefold()
         matches: list[RemoteReference] = []
         for parent in self._parents_ignoring_case(collection, name):
@@ -139,7 +139,7 @@ class EntityLookup:
         return matches
 
     def _parents_ignoring_case(self, collection: str, name: str) -> list[str]:
-        """Possible parents. Service names come from the settings, so their case is known."""
+        """Possible parents; only the service name, which comes from the settings, must match exactly."""
         service, *rest = split_fqn(name)
         if LIST_PARENT[collection][1] == 1:
             return [fqn(service)]
@@ -164,13 +164,13 @@ class EntityLookup:
 
 
 def parent_of(collection: str, name: str) -> str:
-    """Name of the parent by which an entity is listed."""
+    """Name of the parent under which an entity is listed."""
     return fqn(*split_fqn(name)[: LIST_PARENT[collection][1]])
 
 
 def column_paths(entity: dict[str, Any]) -> list[tuple[str, ...]]:
     """Paths of all columns of an entity of any type."""
-    return list(_paths(columns_of(entity), ()))
+    return list(_column_paths(columns_of(entity), ()))
 
 
 def columns_of(entity: dict[str, Any]) -> list[dict[str, Any]]:
@@ -180,8 +180,8 @@ def columns_of(entity: dict[str, Any]) -> list[dict[str, Any]]:
     return entity.get("columns") or data_model.get("columns") or message.get("schemaFields") or []
 
 
-def _paths(columns: list[dict[str, Any]], parent_path: tuple[str, ...]) -> Any:
+def _column_paths(columns: list[dict[str, Any]], parent_path: tuple[str, ...]) -> Any:
     for column in columns:
         path = (*parent_path, column["name"])
         yield path
-        yield from _paths(column.get("children") or [], path)
+        yield from _column_paths(column.get("children") or [], path)

@@ -1,4 +1,4 @@
-"""Chooses the location of an entity among its candidates; never guesses."""
+"""Chooses the location of an entity among its candidates; ambiguous entities stay unresolved."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -18,9 +18,9 @@ class ResolvedEntity(NamedTuple):
     desired: DesiredEntity
     candidate: EntityCandidate
     existing: RemoteReference | None
-    #: Soft-deleted: it must be restored before it is updated, because a PUT would replace it.
+    #: Whether it is soft-deleted: it must be restored before an update, because a PUT would replace it.
     is_deleted: bool = False
-    #: Created by this bridge for an alias of the same dataset, or waiting for its deletion.
+    #: Whether this bridge created it for an alias of the same dataset, or was about to delete it.
     reused: bool = False
 
     @property
@@ -37,7 +37,7 @@ class ResolvedEntity(NamedTuple):
 
 
 def completed_unless_changed(desired: DesiredEntity, now: int) -> Completed | None:
-    """Completed item if the desired state equals the last pushed, rejected or unresolved state; None otherwise."""
+    """Complete an item whose desired state equals the last pushed, rejected or unresolved state; otherwise None."""
     item = desired.item
     if item.fingerprint != desired.fingerprint:
         return None
@@ -76,9 +76,9 @@ class EntityResolver:
             return [Failure(desired.item, reported, fingerprint=desired.fingerprint) for desired in desired_entities]
 
     def _choose(self, desired: DesiredEntity, found: dict[str, dict[str, FoundEntity]]) -> ResolvedEntity | Completed:
-        """Choose the preferred location unless exactly one foreign entity exists at another.
+        """Choose the preferred location unless exactly one foreign entity exists at another location.
 
-        An entity that this bridge created at another location, before its names were linked, does not count.
+        Entities that this bridge created elsewhere before the names were linked do not count as foreign.
         """
         preferred = desired.preferred
         candidates = self._existing_candidates(desired, found)
@@ -97,13 +97,13 @@ class EntityResolver:
             return desired.unresolved(reason)
         for candidate, remote in foreign.values():
             return ResolvedEntity(desired, candidate, remote)
-        blocked = [
+        creation_blocks = [
             (candidate, self._parents.creation_blocked_by(candidate.parents, candidate.own.fqn))
             for candidate in desired.candidates
         ]
-        allowed = next((candidate for candidate, reason in blocked if reason is None), None)
+        allowed = next((candidate for candidate, reason in creation_blocks if reason is None), None)
         if allowed is None:
-            return desired.unresolved(str(blocked[0][1]))
+            return desired.unresolved(str(creation_blocks[0][1]))
         own = next((remote for candidate, remote in candidates.values() if candidate is allowed), None)
         if own is not None:
             return ResolvedEntity(desired, allowed, own, reused=True)
@@ -113,7 +113,7 @@ class EntityResolver:
     def _restore(
         self, desired: DesiredEntity, candidate: EntityCandidate, deleted: FoundEntity
     ) -> ResolvedEntity | Completed:
-        """Restore a soft-deleted entity that this bridge owns; a foreign one waits for its owner."""
+        """Restore a soft-deleted entity if this bridge owns it; otherwise its owner has to restore it."""
         name = candidate.own.fqn
         remote = deleted.remote(candidate.collection, name)
         if candidate.in_own_service or self._created_by_us(desired, remote):
@@ -132,7 +132,7 @@ class EntityResolver:
     def _existing_candidates(
         self, desired: DesiredEntity, found: dict[str, dict[str, FoundEntity]]
     ) -> dict[str, tuple[EntityCandidate, RemoteReference]]:
-        """Live entities at the candidate locations, by id; case is ignored where the system ignores it."""
+        """Live entities at the candidate locations, by id; ignores case if the system does."""
         candidates: dict[str, tuple[EntityCandidate, RemoteReference]] = {}
         for candidate in desired.candidates:
             exact = found[candidate.collection].get(candidate.own.fqn)

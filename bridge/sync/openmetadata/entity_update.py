@@ -1,4 +1,4 @@
-"""Builds the update of an entity we own and keeps what people wrote into it."""
+"""Builds updates of entities that this bridge owns; keeps what users edited."""
 
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ from mappers.canonical_json import JsonObject
 from mappers.openmetadata.entity_requests import EntityRequest
 from mappers.openmetadata.preserved_fields import READ_FIELDS, preserve_fields
 
-_CHANGED_MEANWHILE = 412
+_PRECONDITION_FAILED = 412
 _MAX_ATTEMPTS = 3
 _COLUMNS = frozenset({"columns", "dataModel", "messageSchema"})
 
@@ -39,14 +39,14 @@ def prepare_update(client: OpenMetadataClient, resolved: ResolvedEntity, *, with
         if entity is None:
             return EntityUpdate(resolved, own.body)
         try:
-            note = _describe(client, resolved, entity)
+            note = _update_description(client, resolved, entity)
         except TargetRejected as error:
-            if error.status != _CHANGED_MEANWHILE:
+            if error.status != _PRECONDITION_FAILED:
                 raise
             continue
         body = preserve_fields(own.collection, desired_body(own, with_columns=with_columns), entity)
         return EntityUpdate(resolved, body, note, set(column_paths(body)) != set(column_paths(entity)))
-    raise TargetRejected(f"{own.fqn} was changed concurrently in every attempt to update it", _CHANGED_MEANWHILE)
+    raise TargetRejected(f"{own.fqn} was changed concurrently in every attempt to update it", _PRECONDITION_FAILED)
 
 
 def desired_body(own: EntityRequest, *, with_columns: bool) -> JsonObject:
@@ -54,10 +54,10 @@ def desired_body(own: EntityRequest, *, with_columns: bool) -> JsonObject:
     return own.body if with_columns else {key: own.body[key] for key in own.body if key not in _COLUMNS}
 
 
-def _describe(client: OpenMetadataClient, resolved: ResolvedEntity, entity: JsonObject) -> str | None:
-    """Replace the description that this bridge wrote before, which a PUT does not change.
+def _update_description(client: OpenMetadataClient, resolved: ResolvedEntity, entity: JsonObject) -> str | None:
+    """Replace a description that this bridge wrote, because a PUT does not change it.
 
-    One written by a person stays.
+    Keeps a description that a user edited; returns a note about that.
     """
     own, item = resolved.candidate.own, resolved.desired.item
     desired, remote = own.body.get("description"), entity.get("description")

@@ -1,10 +1,8 @@
-"""Pushes governance assertions by three-way merge; remote changes stay.
+"""Pushes governance assertions by three-way merge; keeps remote changes.
 
-The merge base is kept twice: as sent, and as the server returned it, because the server escapes text and drops what
-it
-does not accept. A field counts as changed in OpenMetadata only if it differs from what was returned then, never
-because
-it merely differs from the file. Remote changes stay and are reported; the owner of the files imports them.
+The merge base is stored twice: as sent, and as the server returned it, because the server escapes text and drops what
+it does not accept. A field counts as changed in OpenMetadata only if it differs from the returned value; a difference
+from the file alone does not count. Remote changes are reported; the owner of the files imports them.
 """
 
 from collections.abc import Container, Iterable, Mapping, Sequence
@@ -44,7 +42,7 @@ _MAX_ATTEMPTS = 3
 _MAX_NOTES = 20
 #: Record key: whether a quality score was pushed.
 _SCORE_PUSHED = "scored"
-#: Record key: names of the file's owners on the server.
+#: Record key: remote names of the owners in the asset file.
 OWNERS = "owners"
 NO_OVERRIDES: Mapping[bytes, Mapping[str, Any]] = MappingProxyType({})
 
@@ -61,11 +59,11 @@ class GovernancePusher:
         self._policy: dict[FieldPath, MergePolicy] = {
             tuple(name.split(".")): policy for name, policy in ctx.options.conflicts_by_field
         }
-        #: Decisions of an operator for single fields of a dataset.
+        #: Conflict policies that an operator chose for single fields of a dataset.
         self.overrides: dict[tuple[bytes, FieldPath], MergePolicy] = {}
 
     def clear_cache(self) -> None:
-        """Trust nothing that was read before."""
+        """Forget the references that were looked up."""
         self._references.clear_cache()
 
     def push(self, items: Sequence[SyncItem]) -> BatchResult:
@@ -136,10 +134,10 @@ class GovernancePusher:
         )
 
     def _push_entity(self, desired: DesiredGovernance) -> Completed | Failure:
-        """Apply local changes unless the entity changes concurrently."""
+        """Apply local changes; retries if the entity changes concurrently."""
         for _ in range(_MAX_ATTEMPTS):
             entity = self._read(desired)
-            change = self._change(desired, entity, self._references)
+            change = self._determine_change(desired, entity, self._references)
             try:
                 return self._completed(desired, *self._apply(desired, change, entity))
             except TargetRejected as error:
@@ -152,7 +150,7 @@ class GovernancePusher:
     def _apply(
         self, desired: DesiredGovernance, change: GovernanceChange, entity: JsonObject
     ) -> tuple[GovernanceChange, JsonObject]:
-        """Apply a change; the display name separately, because it takes another request."""
+        """Apply a change; the display name needs a separate request."""
         display_names = {path: value for path, value in change.changes.items() if path == mapped.DISPLAY_NAME}
         other_changes = {path: value for path, value in change.changes.items() if path not in display_names}
         try:
@@ -203,10 +201,10 @@ class GovernancePusher:
         collection = COLLECTIONS[desired.remote.type]
         return self._ctx.client.patch(collection, str(entity["id"]), operations, entity["version"])
 
-    def _change(
+    def _determine_change(
         self, desired: DesiredGovernance, entity: JsonObject, references: GovernanceReferences
     ) -> GovernanceChange:
-        """Local changes since the merge base; remote changes are left alone."""
+        """Determine the local changes since the merge base; leaves remote changes alone."""
         remote_fields = mapped.entity_fields(entity)
         desired, problems = without_missing_columns(desired, entity)
         owners, owner_problems = find_all(sorted(as_set(desired.local.get(mapped.OWNERS))), references.owner)
@@ -235,9 +233,16 @@ class GovernancePusher:
         resolver = ChangeResolver(references, desired.remote.type, entity, merged.fields.get(mapped.DOMAIN))
         changes = resolver.resolve(changes, {owner.named: (owner.id, owner.type) for owner in owners.values()})
         problems += [*resolver.problems, *(describe_conflict(conflict) for conflict in merged.conflicts)]
-        remote_only = remote_changes(local, merged)
+        changed_remotely = remote_changes(local, merged)
         return GovernanceChange(
-            desired.base, changes, resolver.references, local, remote_only, problems, resolver.unapplied, owner_names
+            desired.base,
+            changes,
+            resolver.references,
+            local,
+            changed_remotely,
+            problems,
+            resolver.unapplied,
+            owner_names,
         )
 
     def _policies(self, key: bytes, fields: Iterable[FieldPath]) -> dict[FieldPath, MergePolicy]:
@@ -275,14 +280,14 @@ class GovernancePusher:
         )
 
     def _diff_entity(self, desired: DesiredGovernance) -> GovernanceDiff:
-        change = self._change(desired, self._read(desired), self._dry_run_references)
+        change = self._determine_change(desired, self._read(desired), self._dry_run_references)
         return GovernanceDiff(
             desired.item.key, desired.remote.name, change.changes, change.remote, change.problems, change.owners
         )
 
 
 def _equal_when_stored(local: FieldValues, remote_fields: FieldValues) -> dict[FieldPath, FieldValue]:
-    """Local values that the server would store as its current value: equal, from any client."""
+    """Local values that the server would store as its current value, and that therefore count as equal."""
     single_values = {path: value for path, value in local.items() if not isinstance(value, frozenset)}
     return {
         path: value
@@ -294,7 +299,7 @@ def _equal_when_stored(local: FieldValues, remote_fields: FieldValues) -> dict[F
 def _unresolved_owners(
     desired: DesiredGovernance, remote_fields: Mapping[FieldPath, FieldValue], resolved: Container[str]
 ) -> dict[str, str]:
-    """Owners that no longer resolve but are still assigned on the server, so they were not removed by a user."""
+    """Owners that no longer resolve but are still assigned on the server, which means that no user removed them."""
     owners: Mapping[str, str] = desired.item.record.get(OWNERS, {})
     assigned = as_set(remote_fields.get(mapped.OWNERS))
     desired_owners = as_set(desired.local.get(mapped.OWNERS))
@@ -314,7 +319,7 @@ def _diff_failed(desired: DesiredGovernance, error: LineageBridgeError) -> Gover
 
 
 def _diff_without_entity(completed: Completed) -> GovernanceDiff:
-    """Diff of a dataset without an entity; a dataset without governance has no problem."""
+    """Diff of a dataset without an entity; this is a problem only if governance was expected."""
     expected = completed.outcome in (Outcome.UNWANTED, Outcome.OFF)
     return GovernanceDiff(
         completed.item.key, None, {}, RemoteChanges({}, []), [] if expected else [completed.reason or ""], {}

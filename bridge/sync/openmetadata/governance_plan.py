@@ -28,11 +28,11 @@ class DesiredGovernance(NamedTuple):
 class GovernanceChange(NamedTuple):
     """Changes to apply to an entity, and those that cannot be applied."""
 
-    #: Merge base, restricted to existing columns.
+    #: Merge base without columns that do not exist.
     base: MergeBase
     changes: dict[FieldPath, FieldValue]
     references: ReferenceIds
-    #: Local fields; owners have their remote names.
+    #: Local fields, with the remote names of owners.
     local: dict[FieldPath, FieldValue]
     remote: RemoteChanges
     problems: list[str]
@@ -42,7 +42,7 @@ class GovernanceChange(NamedTuple):
 
 
 def without_missing_columns(desired: DesiredGovernance, entity: JsonObject) -> tuple[DesiredGovernance, list[str]]:
-    """Leave out columns that do not exist: that is not a remote change."""
+    """Leave out columns that do not exist, because their absence is not a remote change to governance."""
     columns = {".".join(path) for path, _ in mapped.entity_columns(entity)}
     missing = {
         path for path in (*desired.local, *desired.base.sent) if path[0] == mapped.COLUMNS and path[1] not in columns
@@ -58,7 +58,7 @@ def without_missing_columns(desired: DesiredGovernance, entity: JsonObject) -> t
 
 
 def with_remote_elements(value: FieldValue, remote: FieldValue, stored: FieldValue) -> FieldValue:
-    """Apply local changes of a set and keep its other remote elements."""
+    """Apply the local changes to a set and keep its other remote elements."""
     if not isinstance(value, frozenset):
         return value
     return (as_set(stored) | (value - as_set(remote))) - (as_set(remote) - value)
@@ -88,7 +88,7 @@ class GovernanceDiff(NamedTuple):
 
 
 def describe_remote_changes(fields: FieldValues) -> list[str]:
-    """Messages about changes in OpenMetadata that the file does not have."""
+    """Messages about changes in OpenMetadata that are not in the file."""
     return [
         f"changed in OpenMetadata: {'.'.join(path)} is {format_value(value)}"
         for path, value in sorted(fields.items())
@@ -124,7 +124,7 @@ def format_value(value: FieldValue) -> str:
 
 
 class ChangeResolver:
-    """Resolves the references of a change; drops unresolvable ones and reports why."""
+    """Resolves the references of a change; drops those that cannot be resolved and reports why."""
 
     def __init__(self, references: GovernanceReferences, type_: str, entity: JsonObject, domain: FieldValue) -> None:
         self._references = references
@@ -145,7 +145,7 @@ class ChangeResolver:
 
     @property
     def references(self) -> ReferenceIds:
-        """Ids of all referenced entities."""
+        """Ids of the referenced entities."""
         return ReferenceIds(self._owners, self._domains, self._products)
 
     @property
@@ -174,7 +174,7 @@ class ChangeResolver:
         return []
 
     def _element_finder(self, path: FieldPath) -> Callable[[str], object] | None:
-        """How to look up the elements of a set field; None for other fields."""
+        """Function that looks up the elements of a set field; None for other fields."""
         if path[0] == mapped.COLUMNS and path[-1] == "tags":
             return self._references.tag
         sets: dict[FieldPath, Callable[[str], object]] = {
@@ -185,7 +185,7 @@ class ChangeResolver:
         return sets.get(path)
 
     def _value_finder(self, path: FieldPath, value: FieldValue) -> Callable[[str], object] | None:
-        """How to look up the value of a single-valued field; None if it refers to nothing."""
+        """Function that looks up the value of a single-valued field; None if the value is not a reference."""
         if path[0] == mapped.CUSTOM:
             return lambda _: self._references.custom_property(self._type, path[1], value)
         if path in (mapped.TIER, mapped.CERTIFICATION):
@@ -193,7 +193,7 @@ class ChangeResolver:
         return self._find_domain if path == mapped.DOMAIN else None
 
     def _resolve_set(self, path: FieldPath, value: FieldValue, find_element: Callable[[str], object]) -> FieldValue:
-        """The elements that exist on the server; those that are already assigned are not looked up."""
+        """The elements that exist on the server; elements that are already assigned are not looked up."""
         assigned, new = as_set(self._stored.get(path)), as_set(value) - as_set(self._stored.get(path))
         existing = frozenset(self._find_all(sorted(new), find_element))
         if new - existing:

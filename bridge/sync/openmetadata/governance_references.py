@@ -1,4 +1,4 @@
-"""Looks up what governance refers to (owners, tags, terms, domains); creates it if allowed."""
+"""Looks up the entities that governance refers to (owners, tags, terms, domains); creates them if allowed."""
 
 from collections.abc import Callable, Iterable
 from threading import Lock
@@ -13,7 +13,7 @@ from mappers.openmetadata.fqn import fqn, is_valid_fqn, split_fqn
 
 R = TypeVar("R")
 
-#: Built-in classifications, in which nothing is created.
+#: Built-in classifications; no tags are created in them.
 _BUILT_IN = frozenset({"Tier", "Certification", "PII", "PersonalData"})
 _DESCRIPTION = "Created by lineage-bridge for asset files."
 #: Status of references that do not exist and may not be created.
@@ -34,7 +34,7 @@ class GovernanceReferences:
     def __init__(self, client: OpenMetadataClient, *, may_create: bool, dry_run: bool = False) -> None:
         self._client = client
         self._may_create = may_create
-        #: Pretend to create: treat what would be created as existing.
+        #: Send no changes; missing entities that could be created count as existing.
         self._dry_run = dry_run
         self._lock = Lock()
         self._cache: dict[tuple[str, ...], Any] = {}
@@ -46,15 +46,15 @@ class GovernanceReferences:
             self._emails = None
 
     def owner(self, name: str) -> OwnerReference:
-        """Find a user by address or name, or a team by name; a missing team may be created."""
+        """Find a user or team by email address or name; may create a missing team."""
         return self._cached(("owner", name), lambda: self._find_owner(name))
 
     def tag(self, name: str) -> str:
-        """Ensure that a tag of this fully qualified name exists."""
+        """Ensure that a tag with this fully qualified name exists."""
         return self._cached(("tag", name), lambda: self._ensure(name, "tags", "classification", "classifications"))
 
     def term(self, name: str) -> str:
-        """Ensure that a glossary term of this fully qualified name exists."""
+        """Ensure that a glossary term with this fully qualified name exists."""
         return self._cached(("term", name), lambda: self._ensure(name, "glossaryTerms", "glossary", "glossaries"))
 
     def domain(self, name: str) -> str:
@@ -70,7 +70,7 @@ class GovernanceReferences:
         return self._cached(("product", name), lambda: self._find_or_create("dataProducts", name, body))
 
     def custom_property(self, type_: str, name: str, value: FieldValue) -> None:
-        """Ensure that entities of a type have a custom property for such values."""
+        """Ensure that entities of a type have this custom property; a new one gets the type of the value."""
         self._cached(("custom", type_, name), lambda: self._ensure_custom_property(type_, name, value))
 
     def _cached(self, key: tuple[str, ...], find: Callable[[], R]) -> R:
@@ -114,7 +114,7 @@ class GovernanceReferences:
         return self._emails
 
     def _ensure(self, name: str, collection: str, parent_key: str, parent_collection: str) -> str:
-        """Ensure that a tag or term exists, with its classification or glossary and its parents."""
+        """Ensure that a tag or term exists, including its classification or glossary and its parents."""
         if self._client.get(collection, name) is not None:
             return name
         root, *path = split_fqn(name) or [""]
@@ -187,7 +187,7 @@ def _owner_reference(entity: JsonObject, type_: str) -> OwnerReference:
 
 
 def find_all(names: Iterable[str], find: Callable[[str], R]) -> tuple[dict[str, R], list[str]]:
-    """Look up names; returns the entities found, and the reason for each missing one."""
+    """Look up names; returns the references that were found, and why the others were not."""
     references: dict[str, R] = {}
     problems = []
     for name in names:

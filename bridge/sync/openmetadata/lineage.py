@@ -20,10 +20,10 @@ from connectors.errors import TargetRejected, TargetUnavailable
 from mappers.errors import LineageBridgeError
 from mappers.openmetadata import lineage_details as mapped
 
-#: Fingerprint of items without further state. Without it, the server may still have deleted edges.
+#: Fingerprint of checked items. Without it, deleted edges may exist on the server again.
 _CHECKED = fingerprint("looked at")
 _MAX_NOTES = 20
-#: Edge targets counted at once.
+#: Edge targets per batch of a count.
 _COUNT_BATCH = 200
 _NOT_FOUND = 404
 
@@ -35,26 +35,26 @@ class EdgePlan(NamedTuple):
     upserts: list[tuple[DesiredEdge, EdgeRecord | None]]
     deletes: list[EdgeRecord]
     notes: list[str]
-    #: Endpoints that are not in the target yet: item key -> display name.
+    #: Sources of edges whose source or target is not in OpenMetadata yet: item key -> display name.
     unresolved_endpoints: dict[bytes, str]
     #: Edges deleted by this bridge that a restored backup may contain.
     possibly_restored: list[DeletedEdge]
 
     @property
     def group(self) -> bytes:
-        """Plans of one group run sequentially: two datasets may share one entity."""
+        """Plans of one group run sequentially, because two datasets may share one entity."""
         targets = [desired.target for desired, _ in self.upserts]
         targets += [edge.target for edge in self.deletes] + [edge.target for edge in self.possibly_restored]
         return targets[0].id.encode() if targets else self.item.key
 
 
 class _EdgePlanResult(NamedTuple):
-    """Executed part of a plan."""
+    """Result of a plan, with the edges that were written and deleted."""
 
     result: Completed | Failure
     written: list[EdgeRecord]
     deleted: list[EdgeRecord]
-    #: Items whose entity may be gone.
+    #: Items whose entity may no longer exist.
     to_verify: list[tuple[str, bytes]]
 
 
@@ -72,14 +72,14 @@ class LineagePusher:
                 [item.complete(Outcome.OFF, "openmetadata.sync.track_lineage is off") for item in items]
             )
         groups: dict[bytes, list[EdgePlan]] = {}
-        plans = list(self._plans(items))
+        plans = list(self._plan_edges(items))
         for plan in plans:
             groups.setdefault(plan.group, []).append(plan)
         self._record_intent(plans)
         results = [
             result
-            for results_of_group in self._ctx.requests.map(self._write_all, groups.values(), _not_attempted)
-            for result in results_of_group
+            for group_results in self._ctx.requests.map(self._write_all, groups.values(), _not_attempted)
+            for result in group_results
         ]
         return BatchResult(
             [result.result for result in results],
@@ -89,7 +89,7 @@ class LineagePusher:
         )
 
     def _record_intent(self, plans: Sequence[EdgePlan]) -> None:
-        """Record the contents about to be written; a known location of an edge stays on record."""
+        """Record the contents about to be written; edges that are recorded at other entities keep their records."""
         records = [
             desired.with_intent(record)
             for plan in plans
@@ -104,7 +104,7 @@ class LineagePusher:
         """Steps of a push; `planned_names` are the names of entities that would be created first."""
         if not self._ctx.options.track_lineage:
             return
-        for plan in self._plans(items):
+        for plan in self._plan_edges(items):
             for desired, record in plan.upserts:
                 action = "change" if record else "create"
                 yield PlanStep(action, "edge", f"{desired.source.name} -> {desired.target.name}")
@@ -122,13 +122,13 @@ class LineagePusher:
                     yield PlanStep("wait", "edge", f"{name} -> {available.get(plan.item.key, 'missing entity')}")
 
     def count_expected(self) -> Iterator[ExpectedCount]:
-        """Count expected edges and those that are not pushed in their current state, without requests."""
+        """Count expected edges, and those with changes that are not pushed yet, without requests."""
         if self._ctx.options.track_lineage:
             for items in self._ctx.items.batches("lineage", _COUNT_BATCH):
-                yield self._count(list(self._plans(items)))
+                yield self._count(list(self._plan_edges(items)))
 
     def _count(self, plans: Sequence[EdgePlan]) -> ExpectedCount:
-        """Edges to or from excluded items do not count."""
+        """Count the edges of these plans, except postponed edges to or from excluded items."""
         records = self._edge_store.into([plan.item.key for plan in plans])
         keys = {key for plan in plans for key in (plan.item.key, *plan.unresolved_endpoints)}
         items = self._ctx.items.get("dataset", keys) | self._ctx.items.get("job", keys)
@@ -145,12 +145,12 @@ class LineagePusher:
             )
         return ExpectedCount("lineage", pushed + outdated, outdated)
 
-    def _plans(self, items: Sequence[SyncItem]) -> Iterator[EdgePlan]:
+    def _plan_edges(self, items: Sequence[SyncItem]) -> Iterator[EdgePlan]:
         keys = [item.key for item in items]
         jobs = set(self._ctx.items.get("job", keys))
-        scope = (self._ctx.db, self._ctx.org, self._ctx.options.folding)
-        edges_by_target = read_lineage(*scope, [key for key in keys if key not in jobs])
-        edges_by_target |= read_consumption(*scope, jobs)
+        read_arguments = (self._ctx.db, self._ctx.org, self._ctx.options.folding)
+        edges_by_target = read_lineage(*read_arguments, [key for key in keys if key not in jobs])
+        edges_by_target |= read_consumption(*read_arguments, jobs)
         all_edges = [edge for edges in edges_by_target.values() for edge in edges]
         sources = {edge.source for edge in all_edges if edge.source}
         datasets = {*sources, *(key for key in keys if edges_by_target[key] and key not in jobs)}
@@ -159,9 +159,9 @@ class LineagePusher:
         names = _EdgeNames(self._ctx.db, self._ctx.org, all_edges)
         records = self._edge_store.into(keys)
         for item in items:
-            yield self._plan(item, edges_by_target.get(item.key, []), endpoints, records[item.key], names)
+            yield self._plan_item(item, edges_by_target.get(item.key, []), endpoints, records[item.key], names)
 
-    def _plan(
+    def _plan_item(
         self,
         item: SyncItem,
         edges: list[CanonicalEdge],
@@ -178,7 +178,7 @@ class LineagePusher:
             if endpoints.remote(source) is None or endpoints.remote(item.key) is None:
                 plan.unresolved_endpoints[source] = names.edge(edge, item.key)
             else:
-                desired_edges[source] = self._desired(item.key, source, edge, endpoints, names)
+                desired_edges[source] = self._desired_edge(item.key, source, edge, endpoints, names)
         for source, desired in sorted(desired_edges.items()):
             record = records.get(source)
             if not desired.is_written(record):
@@ -196,7 +196,7 @@ class LineagePusher:
             plan.possibly_restored.extend(_previously_deleted(item, desired_edges.values()))
         return plan
 
-    def _desired(
+    def _desired_edge(
         self,
         target_key: bytes,
         source_key: bytes,
@@ -226,7 +226,7 @@ class LineagePusher:
         return [self._write(plan) for plan in group]
 
     def _write(self, plan: EdgePlan) -> _EdgePlanResult:
-        """Write the edges into one target; an error ends the plan."""
+        """Execute the plan of one entity; stops at the first error."""
         if self._ctx.requests.unavailable is not None and (plan.upserts or plan.deletes or plan.possibly_restored):
             return _interrupted(plan, self._ctx.requests.unavailable, [], [])
         written: list[EdgeRecord] = []
@@ -255,7 +255,7 @@ def _not_attempted(group: Sequence[EdgePlan], error: LineageBridgeError) -> list
 def _interrupted(
     plan: EdgePlan, error: LineageBridgeError, written: list[EdgeRecord], deleted: list[EdgeRecord]
 ) -> _EdgePlanResult:
-    """Result of a plan that ended early; if an endpoint is gone, its items are verified first."""
+    """Result of a plan that stopped at an error; if an endpoint no longer exists, its items must be verified."""
     if len(written) == len(plan.upserts):
         return _EdgePlanResult(Failure(plan.item, error), written, deleted, [])
     desired = plan.upserts[len(written)][0]
@@ -270,7 +270,7 @@ def _interrupted(
 
 
 def _previously_deleted(item: SyncItem, desired_edges: Iterable[DesiredEdge]) -> list[DeletedEdge]:
-    """Edges that were deleted and are not desired again."""
+    """Edges on record as deleted, except those that are desired again."""
     pairs = {(desired.source.id, desired.target.id) for desired in desired_edges}
     return [edge for edge in DeletedEdge.of(item) if edge.endpoint_ids not in pairs]
 
@@ -292,7 +292,7 @@ def _completed(plan: EdgePlan, notes: list[str], deleted_edges: Sequence[Deleted
 
 
 class _EdgeNames:
-    """Names of the datasets and jobs of edges, read at once."""
+    """Names of the datasets and jobs of edges, read in advance."""
 
     def __init__(self, db: Database, org: str, edges: Sequence[CanonicalEdge]) -> None:
         self._graph = LineageGraph(db, org)

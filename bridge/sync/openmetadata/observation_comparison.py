@@ -1,4 +1,4 @@
-"""Compares pushed observations with those the server returns."""
+"""Compares pushed run statuses, test results and profiles with those that the server returns."""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
@@ -19,24 +19,24 @@ from bridge.sync.target import ComparedBatch, Difference
 from mappers.canonical.identity import run_id
 from mappers.canonical_json import JsonObject
 
-#: Observations per batch; limits the size of a request as well.
+#: Observations per batch; also limits the size of responses.
 _BATCH_SIZE = 500
 
 
 class ObservationKind(NamedTuple):
-    """A kind of observation: how to read it, and the pushed values."""
+    """A kind of observation, with functions that read the remote and the pushed values."""
 
     kind: str
     #: Reads the observations of an entity between two times; None if the entity does not exist.
     read: Callable[[str, int, int], list[JsonObject] | None]
-    #: Bodies that were pushed and whose content has not changed since.
+    #: Bodies of pushed observations, unless their content has changed since the push.
     expected_bodies: Callable[[Sequence[SyncItem]], dict[bytes, JsonObject]]
 
 
 class ObservationComparison:
     """Compares observations; requests run in a thread pool. Not thread-safe.
 
-    Only known times of an entity are read, because the server returns everything between two times.
+    Reads go from the first to the last pushed time of an entity, because the server returns whole time ranges.
     """
 
     def __init__(self, ctx: OpenMetadataContext, target: str, pool: Executor) -> None:
@@ -47,24 +47,28 @@ class ObservationComparison:
     def compare(self, kind: ObservationKind) -> Iterator[ComparedBatch]:
         """Compare all pushed observations of one kind."""
         for page in pushed_observations(self._ctx.db, self._ctx.org, self._target, kind.kind, _BATCH_SIZE):
-            windows = [
-                list(window)
-                for _, window in groupby(page, lambda observation: observation.remote.id.rpartition("/")[0])
+            observations_by_entity = [
+                list(entity_observations)
+                for _, entity_observations in groupby(
+                    page, lambda observation: observation.remote.id.rpartition("/")[0]
+                )
             ]
             items = self._ctx.items.get(kind.kind, [observation.key for observation in page])
             bodies = kind.expected_bodies(list(items.values()))
-            rows_by_time = self._pool.map(lambda window: _read(kind, window), windows)
+            rows_by_entity = self._pool.map(
+                lambda entity_observations: _read(kind, entity_observations), observations_by_entity
+            )
             differences = [
                 Difference(kind.kind, observation.key, _display_name(observation), description)
-                for window, rows in zip(windows, rows_by_time, strict=True)
+                for entity_observations, rows in zip(observations_by_entity, rows_by_entity, strict=True)
                 if rows is not None  # otherwise reported as a missing entity
-                for observation in window
+                for observation in entity_observations
                 if (description := self._describe(bodies.get(observation.key), rows.get(observation.timestamp, ())))
             ]
             yield ComparedBatch(kind.kind, len(page), differences)
 
     def _describe(self, body: JsonObject | None, rows: Sequence[JsonObject]) -> str | None:
-        """How the rows at the time of an observation differ from it, if they do."""
+        """Describe how the rows at the time of an observation differ from it; None if they do not."""
         if not rows:
             return "is missing"
         if body is None or any(contains(body, row) for row in rows):
@@ -72,7 +76,7 @@ class ObservationComparison:
         return None if all(map(self._is_foreign, rows)) else "differs"
 
     def _is_foreign(self, row: JsonObject) -> bool:
-        """Whether a status belongs to a run of another producer, which stays even in place of ours."""
+        """Whether a row is a run status of another producer, which is kept even if it replaced ours."""
         if "executionStatus" not in row:
             return False
         try:
@@ -82,7 +86,7 @@ class ObservationComparison:
         return run not in self._ctx.items.get("run", [run])
 
     def compare_deleted(self, kind: ObservationKind) -> Iterator[ComparedBatch]:
-        """Find observations that exist again at locations where they were deleted."""
+        """Find deleted observations that exist again at their old locations."""
         for keys in items_with_history(self._ctx.db, self._ctx.org, self._target, kind.kind, _BATCH_SIZE):
             items = self._ctx.items.get(kind.kind, keys).values()
             locations = [(item, location) for item in items for location in self._stale_locations(item)]
@@ -97,7 +101,7 @@ class ObservationComparison:
             yield ComparedBatch(kind.kind, len(locations), differences)
 
     def _stale_locations(self, item: SyncItem) -> list[ObservationLocation]:
-        """Locations that an item may occupy besides its current one."""
+        """Locations other than the current one that an item may occupy."""
         if item.remote is not None and item.outcome not in (Outcome.PUSHED, Outcome.UNCHANGED):
             return []  # its observation was left in place
         return stale_locations(
@@ -105,7 +109,7 @@ class ObservationComparison:
         )
 
     def _belongs_to(self, item: SyncItem, row: JsonObject) -> bool:
-        """Whether a status belongs to this run; only this bridge writes results of its test cases."""
+        """Whether a row belongs to an item. Only run statuses have other writers."""
         if item.kind != "run":
             return True
         try:
@@ -114,10 +118,12 @@ class ObservationComparison:
             return False
 
 
-def _read(kind: ObservationKind, window: Sequence[PushedObservation]) -> dict[int, list[JsonObject]] | None:
-    """Rows of the times of one entity."""
-    times = [observation.timestamp for observation in window]
-    rows = kind.read(window[0].remote.name, min(times), max(times))
+def _read(
+    kind: ObservationKind, entity_observations: Sequence[PushedObservation]
+) -> dict[int, list[JsonObject]] | None:
+    """Rows of one entity by time; None if it does not exist."""
+    times = [observation.timestamp for observation in entity_observations]
+    rows = kind.read(entity_observations[0].remote.name, min(times), max(times))
     if rows is None:
         return None
     rows_by_time: dict[int, list[JsonObject]] = {}

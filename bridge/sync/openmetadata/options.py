@@ -24,11 +24,11 @@ class OpenMetadataOptions(NamedTuple):
     publish_profiling_metrics: bool = True
     sync_governance_metadata: bool = True
     vocabulary: TagVocabulary = TagVocabulary()
-    #: Policy for governance conflicts: default, and by field.
+    #: Policies for governance conflicts: the default, and those for single fields.
     conflicts: MergePolicy = "report"
     conflicts_by_field: tuple[tuple[str, MergePolicy], ...] = ()
     batch_size: int = 100
     concurrency: int = 8
     service_description: str = ""
-    #: Pending deletions above this number wait for an operator.
+    #: If more deletions are pending, they wait for an operator.
     max_deletions: int = 50

@@ -9,7 +9,7 @@ from connectors.openmetadata.client import OpenMetadataClient
 from mappers.errors import LineageBridgeError
 from mappers.openmetadata.entity_requests import EntityRequest
 
-#: Entities that may be created.
+#: What the bridge may create.
 CreatePolicy = Literal["all", "entities", "nothing"]
 #: Collection and fully qualified name.
 EntityKey = tuple[str, str]
@@ -29,7 +29,7 @@ class ParentEntities:
     def create_missing(
         self, chains: Sequence[Sequence[EntityRequest]], requests: RequestPool
     ) -> dict[EntityKey, LineageBridgeError]:
-        """Create missing parents, outermost first; returns those that failed, with the error."""
+        """Create missing parents, outermost first; returns the errors of those that failed."""
         failed: dict[EntityKey, LineageBridgeError] = {}
         for level in range(max(map(len, chains), default=0)):
             missing = {
@@ -39,7 +39,7 @@ class ParentEntities:
                 and key_of(chain[level]) not in self._existing
                 and not any(key_of(parent) in failed for parent in chain[:level])
             }
-            for request, error in requests.map(self._ensure, list(missing.values()), _not_created):
+            for request, error in requests.map(self._ensure, list(missing.values()), _creation_failed):
                 if error is None:
                     self._existing.add(key_of(request))
                 else:
@@ -62,7 +62,7 @@ class ParentEntities:
         return [request for request in distinct.values() if not self._exists(request)]
 
     def creation_blocked_by(self, requests: Sequence[EntityRequest], own: str) -> str | None:
-        """Why an entity may not be created, if so."""
+        """Reason why an entity may not be created; None if it may."""
         if self._create == "nothing":
             return f"{own} is not in OpenMetadata, and openmetadata.create is nothing"
         service = requests[0]
@@ -79,7 +79,7 @@ class ParentEntities:
         return key_of(request) in self._existing
 
     def _look_up(self, request: EntityRequest) -> FoundEntity | None:
-        """Remember whether a parent exists; returns it if it is soft-deleted."""
+        """Look up a parent and cache whether it exists; returns it if it is soft-deleted."""
         key = key_of(request)
         if key in self._existing or key in self._missing:
             return None
@@ -101,7 +101,7 @@ def key_of(request: EntityRequest) -> EntityKey:
     return request.collection, request.fqn
 
 
-def _not_created(
+def _creation_failed(
     request: EntityRequest, error: LineageBridgeError
 ) -> tuple[EntityRequest, LineageBridgeError | None]:
     return request, error

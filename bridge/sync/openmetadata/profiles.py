@@ -1,7 +1,7 @@
 """Pushes profiles of tables.
 
-The server adds a row for every profile, even at an existing timestamp. A profile whose result is unknown is therefore
-looked up before it is sent again.
+The server adds a row for every profile, even at an existing timestamp. A profile that may already have been stored is
+therefore looked up before it is sent again.
 """
 
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ class _DesiredProfile(NamedTuple):
     columns: dict[str, str]
     fingerprint: bytes
     timestamp: int
-    #: Whether it may already exist.
+    #: Whether it may already be stored.
     may_exist: bool
 
     @property
@@ -74,7 +74,7 @@ class ProfilePusher:
         )
 
     def expected_bodies(self, items: Sequence[SyncItem]) -> dict[bytes, JsonObject]:
-        """Bodies of pushed profiles with unchanged content."""
+        """Bodies of pushed profiles whose content has not changed since."""
         bodies: dict[bytes, JsonObject] = {}
         fingerprints = {item.key: item.fingerprint for item in items}
         for profile in self._plan([item._replace(fingerprint=None) for item in items if item.remote]):
@@ -100,7 +100,7 @@ class ProfilePusher:
     def _plan_item(
         self, item: SyncItem, profile: CanonicalProfile | None, entities: RemoteEntities, taken_ids: set[str]
     ) -> _DesiredProfile | Completed:
-        """Desired profile, or the reason for its absence."""
+        """Desired profile, or a completed item that says why there is none."""
         remote = entities.remote(profile.dataset) if profile else None
         if profile is None or not (profile.metrics or profile.rows is not None or profile.bytes is not None):
             return item.complete(Outcome.UNWANTED, "no statistics reported")
@@ -125,7 +125,7 @@ class ProfilePusher:
         )
 
     def _timestamp(self, item: SyncItem, table: RemoteReference, at: int, taken_ids: set[str]) -> tuple[int, bool]:
-        """Timestamp of the profile, and whether it may already exist."""
+        """Timestamp of the profile, and whether it may already be stored there."""
         if "telling" in item.record:
             return item.record["telling"], True
         if item.remote is not None and item.remote.id.startswith(f"{table.id}/"):
@@ -138,7 +138,7 @@ class ProfilePusher:
         return id_ not in taken_ids and not self._ctx.items.find_by_remote_id(id_)
 
     def _put(self, desired: _DesiredProfile) -> Completed | Failure:
-        """Send a profile at the first free timestamp; an equal one on the server counts as sent."""
+        """Send a profile at the first free timestamp, unless the server already has an equal one."""
         try:
             if desired.may_exist:
                 while rows := self._ctx.client.profiles(desired.table.name, desired.timestamp, desired.timestamp):
@@ -152,7 +152,7 @@ class ProfilePusher:
 
 
 def _comparable(profile: JsonObject) -> JsonObject:
-    """The part of a table profile that is compared: the column count at that time is unknown later."""
+    """The comparable part of a table profile, without the column count, which cannot be reconstructed later."""
     return {key: value for key, value in profile.items() if key != "columnCount"}
 
 

@@ -48,8 +48,8 @@ class QualityCheckPusher:
 
     def __init__(self, ctx: OpenMetadataContext) -> None:
         self._ctx = ctx
-        self._defined: set[str] = set()
-        self._defining = Lock()
+        self._definition_names: set[str] = set()
+        self._definition_lock = Lock()
 
     def push(self, items: Sequence[SyncItem]) -> BatchResult:
         if not self._ctx.options.publish_quality_results:
@@ -67,7 +67,7 @@ class QualityCheckPusher:
         ]
         moved_keys = {result.item.key for result in moved}
         results = self._ctx.items.get("result", results_of_checks(self._ctx.db, self._ctx.org, moved_keys))
-        # the test cases of a deleted table are deleted with it
+        # test cases of a deleted table need no deletion: the server deletes them with the table
         replaced = [result.item for result in moved if result.remote or result.reason == _WITHDRAWN]
         return BatchResult(
             [*unchanged, *pushed],
@@ -90,7 +90,7 @@ class QualityCheckPusher:
     def _plan_item(
         self, item: SyncItem, check: CanonicalCheck | None, entities: RemoteEntities
     ) -> _DesiredTestCase | Completed:
-        """Desired test case, or the reason for its absence."""
+        """Desired test case, or a completed item that says why there is none."""
         if check is None or check.dataset is None:
             return item.complete(Outcome.UNWANTED, "a test of a job that does not write exactly one dataset")
         remote = entities.remote(check.dataset)
@@ -107,26 +107,26 @@ class QualityCheckPusher:
         return _DesiredTestCase(item, check.dataset, requests, content_fingerprint)
 
     def _put(self, desired: _DesiredTestCase) -> Completed | Failure:
-        self._define(desired.case.definition)
+        self._ensure_definition(desired.case.definition)
         try:
             entity = self._ctx.client.put(CASES, desired.case.body).entity
         except TargetRejected as error:
-            self._defined.clear()  # perhaps its definition is gone
+            self._definition_names.clear()  # its definition may have been deleted
             raise self._ctx.note_failure(error) from error
         remote = RemoteReference("testCase", str(entity["id"]), str(entity["fullyQualifiedName"]))
         return Completed(desired.item, Outcome.PUSHED, None, desired.fingerprint, remote, created_by_us=True)
 
     def clear_cache(self) -> None:
         """Reset the cache of test definitions."""
-        with self._defining:
-            self._defined.clear()
+        with self._definition_lock:
+            self._definition_names.clear()
 
-    def _define(self, definition: JsonObject) -> None:
-        """Make the definition of a check known, once."""
-        with self._defining:
-            if definition["name"] not in self._defined:
+    def _ensure_definition(self, definition: JsonObject) -> None:
+        """Create the test definition of a check unless this was already done."""
+        with self._definition_lock:
+            if definition["name"] not in self._definition_names:
                 self._ctx.client.put(DEFINITIONS, definition)
-                self._defined.add(definition["name"])
+                self._definition_names.add(definition["name"])
 
 
 def _without_case(
@@ -145,5 +145,5 @@ def _without_case(
     return item.complete(outcome, reason, remote=None, fingerprint=None)
 
 
-def _failed(wanted: _DesiredTestCase, error: LineageBridgeError) -> Completed | Failure:
-    return Failure(wanted.item, error, wanted.case.body, wanted.fingerprint)
+def _failed(desired: _DesiredTestCase, error: LineageBridgeError) -> Completed | Failure:
+    return Failure(desired.item, error, desired.case.body, desired.fingerprint)

@@ -45,36 +45,38 @@ class RemoteEntities:
         return item is not None and item.remote is None and item.outcome == Outcome.UNRESOLVED
 
     def endpoint(self, key: bytes) -> EdgeEndpoint:
-        """Entity and columns of an endpoint, which must be in OpenMetadata."""
+        """Entity and columns of an edge endpoint, which must be in OpenMetadata."""
         remote = self.remote(key)
         assert remote is not None  # noqa: S101 - callers check that the entity exists
         columns = self._columns.get(key, {}) if remote.type in _WITH_COLUMNS else {}
         return EdgeEndpoint(remote.name, columns)
 
     def columns_version(self, key: bytes) -> Any:
-        """Changes whenever the remote columns change: edges then lose theirs."""
+        """A value that changes whenever the remote columns change, because edges then lose their columns."""
         item = self.datasets.get(key)
         return [item.record.get(key_) for key_ in ("shape", "columns")] if item else None
 
 
 def _match_columns(names: dict[str, tuple[str, ...]], item: SyncItem) -> dict[str, tuple[str, ...]]:
-    """Spell columns as the server does: those of foreign entities may differ in case."""
+    """Map column names to remote paths; the columns of foreign entities may differ in case."""
     if item.created_by_us:
         return names
     paths = [tuple(path) for path in item.record.get("columns", ())]
     exact, by_folded_path = set(paths), _unique_ignoring_case(paths)
-    matched = {name: path if path in exact else by_folded_path.get(_folded(path)) for name, path in names.items()}
+    matched = {
+        name: path if path in exact else by_folded_path.get(_casefold_path(path)) for name, path in names.items()
+    }
     present = {name: path for name, path in matched.items() if path}
     return {".".join(path): path for path in paths} | present
 
 
 def _unique_ignoring_case(paths: Iterable[tuple[str, ...]]) -> dict[tuple[str, ...], tuple[str, ...]]:
-    """Columns with paths that are unique when case is ignored."""
+    """Paths by case-folded path, without paths that differ only in case."""
     paths_by_folded: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
     for path in paths:
-        paths_by_folded.setdefault(_folded(path), []).append(path)
+        paths_by_folded.setdefault(_casefold_path(path), []).append(path)
     return {folded: group[0] for folded, group in paths_by_folded.items() if len(group) == 1}
 
 
-def _folded(path: tuple[str, ...]) -> tuple[str, ...]:
+def _casefold_path(path: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(part.casefold() for part in path)

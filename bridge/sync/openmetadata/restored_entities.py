@@ -16,14 +16,14 @@ from connectors.openmetadata.client import OpenMetadataClient
 _REMOVED = "removed"
 RESTORED = "was deleted by the bridge and exists again"
 _BATCH_SIZE = 200
-#: Deleted edges that a record keeps per target.
+#: Maximum number of deleted edges in the record of one entity.
 _MAX_EDGES = 20
 
 
 class DeletedEntity(NamedTuple):
     """An entity that was deleted by this bridge.
 
-    The time is milliseconds of the server, or None if it was already gone.
+    The time is the server time of the deletion in milliseconds; None if the entity was already gone.
     """
 
     remote: RemoteReference
@@ -38,7 +38,7 @@ class DeletedEntity(NamedTuple):
         return {_REMOVED: [*self.remote, self.at]}
 
     def is_restored(self, client: OpenMetadataClient) -> bool:
-        """Whether it exists unchanged."""
+        """Whether the entity exists again and has not changed since the deletion."""
         entity = client.get(COLLECTIONS[self.remote.type], self.remote.name)
         if entity is None or entity["id"] != self.remote.id:
             return False
@@ -63,25 +63,27 @@ class RestoredEntityComparison:
         self._pool = pool
 
     def compare(self) -> Iterator[ComparedBatch]:
-        """Check everything that was deleted: edges, then entities."""
+        """Check all deleted edges, then all deleted entities."""
         if self._ctx.options.track_lineage:
             for keys in items_with_history(self._ctx.db, self._ctx.org, self._target, "lineage", _BATCH_SIZE):
-                yield self._edges(list(self._ctx.items.get("lineage", keys).values()))
+                yield self._compare_deleted_edges(list(self._ctx.items.get("lineage", keys).values()))
         for keys in items_with_history(self._ctx.db, self._ctx.org, self._target, DELETION, _BATCH_SIZE):
-            yield self._entities(list(self._ctx.items.get(DELETION, keys).values()))
+            yield self._compare_deleted_entities(list(self._ctx.items.get(DELETION, keys).values()))
 
-    def _edges(self, items: Sequence[SyncItem]) -> ComparedBatch:
+    def _compare_deleted_edges(self, items: Sequence[SyncItem]) -> ComparedBatch:
         edges = [(item.key, edge) for item in items for edge in DeletedEdge.of(item)]
         restored = self._pool.map(lambda entry: entry[1].is_restored(self._ctx.client), edges)
         differences = [
-            Difference("lineage", key, f"{self._name(edge.source)} -> {self._name(edge.target)}", RESTORED)
+            Difference(
+                "lineage", key, f"{self._endpoint_name(edge.source)} -> {self._endpoint_name(edge.target)}", RESTORED
+            )
             for (key, edge), is_restored in zip(edges, restored, strict=True)
             if is_restored and not self._edge_store.connects(*edge.endpoint_ids)
         ]
         return ComparedBatch("lineage", len(edges), differences)
 
-    def _entities(self, items: Sequence[SyncItem]) -> ComparedBatch:
-        """Existence is checked by lists where they cost less; only existing entities are read."""
+    def _compare_deleted_entities(self, items: Sequence[SyncItem]) -> ComparedBatch:
+        """Find deleted entities that exist again; only existing entities are read in full."""
         deleted = {item.key: entity for item in items if (entity := DeletedEntity.of(item))}
         names_by_collection: dict[str, list[str]] = {}
         for entity in deleted.values():
@@ -100,7 +102,7 @@ class RestoredEntityComparison:
         ]
         return ComparedBatch(DELETION, len(deleted), differences)
 
-    def _name(self, endpoint: RemoteReference) -> str:
+    def _endpoint_name(self, endpoint: RemoteReference) -> str:
         """Name of an endpoint from the items that refer to it, or from its deletion."""
         deletion = self._ctx.items.find_deletion(endpoint.id)
         deleted = DeletedEntity.of(deletion) if deletion else None

@@ -41,7 +41,7 @@ class RunStatusSource:
         self._ctx = ctx
 
     def read(self, runs: Collection[bytes]) -> dict[bytes, DescribedRun]:
-        """Content by run; a run that is shown as another is missing."""
+        """Content by run; runs that are shown as another run are left out."""
         canonical_runs = read_runs(self._ctx.db, self._ctx.org, self._ctx.options.folding, runs)
         jobs = self._ctx.items.get("job", {run.job for run in canonical_runs.values()})
         usages = (usage for run in canonical_runs.values() for usage in (*run.inputs, *run.outputs))
@@ -59,7 +59,7 @@ class RunStatusSource:
         }
 
     def _task_names(self, jobs: dict[bytes, SyncItem]) -> dict[bytes, dict[bytes, list[str]]]:
-        """Names of the tasks that actions are shown as, if their pipeline has them."""
+        """Names of the remote tasks of each action, by job and action."""
         logical_jobs = read_jobs(self._ctx.db, self._ctx.org, self._ctx.options.folding, jobs).logical
         task_names: dict[bytes, dict[bytes, list[str]]] = {job: {} for job in jobs}
         for job, logical_job in logical_jobs.items():
@@ -90,7 +90,7 @@ def _content(run: CanonicalRun, names: Mapping[bytes, str], task_names: Mapping[
 def _usages(used: Sequence[CanonicalDatasetUsage], names: Mapping[bytes, str]) -> tuple[DatasetUsage, ...]:
     usage_by_name = {
         names[usage.dataset]: usage for usage in used if usage.dataset in names
-    }  # two names may be one entity
+    }  # two datasets may share one entity
     return tuple(
         DatasetUsage(name, usage.rows, usage.bytes, usage.version) for name, usage in sorted(usage_by_name.items())
     )
@@ -112,7 +112,7 @@ _SERVER_ERROR = 500
 _WITHOUT_STATUS = (Outcome.UNWANTED, Outcome.WAITING)
 #: A run without a status, and the locations where one may exist.
 _Retraction = tuple[Completed, list[ObservationLocation]]
-#: Stored fingerprint of runs without a status. Without a fingerprint, the content of the server is unknown.
+#: Fingerprint of runs that need no status. Without a fingerprint, the content of the server is unknown.
 _NO_STATUS = fingerprint("untold")
 _UNKNOWN_TASK = "Invalid task name"
 
@@ -171,7 +171,7 @@ class RunStatusPusher:
         return BatchResult([*results, *pushed], to_verify=items_to_verify("job", pushed, jobs))
 
     def plan(self, items: Sequence[SyncItem], names: Mapping[bytes, str]) -> Iterator[PlanStep]:
-        """Number of statuses to push by pipeline; `names` are the pipelines that would be created first, by job."""
+        """Number of statuses to push, by pipeline; `names` maps jobs to pipelines that would be created first."""
         planned = self._plan(items)
         counts = Counter(status.pipeline.name for status in planned if isinstance(status, _DesiredStatus))
         waiting = [
@@ -185,7 +185,7 @@ class RunStatusPusher:
             yield PlanStep("create", "status", f"{name}: {count} runs")
 
     def expected_bodies(self, items: Sequence[SyncItem]) -> dict[bytes, JsonObject]:
-        """Bodies of pushed statuses with unchanged content."""
+        """Bodies of pushed statuses whose content has not changed since."""
         runs = self._source.read([item.key for item in items])
         bodies: dict[bytes, JsonObject] = {}
         for item in items:
@@ -198,7 +198,7 @@ class RunStatusPusher:
         return bodies
 
     def _plan(self, items: Sequence[SyncItem]) -> list[_DesiredStatus | Completed]:
-        """Desired status of each run, or the reason for its absence."""
+        """Desired status of each run, or a completed item that says why there is none."""
         runs = self._source.read([item.key for item in items])
         taken_ids: set[str] = set()
         planned: list[_DesiredStatus | Completed] = []
@@ -209,16 +209,16 @@ class RunStatusPusher:
             elif run.pipeline is None:
                 planned.append(item.complete(Outcome.WAITING, "its pipeline is not in OpenMetadata yet"))
             else:
-                status = self._status(item, run, run.pipeline, taken_ids)
+                status = self._desired_status(item, run, run.pipeline, taken_ids)
                 taken_ids.add(status.remote.id)
                 stale = stale_locations(self._ctx.items, item, status.location)
                 planned.append(_unchanged(status) or status._replace(stale=tuple(stale)))
         return planned
 
-    def _status(
+    def _desired_status(
         self, item: SyncItem, run: DescribedRun, pipeline: RemoteReference, taken_ids: set[str]
     ) -> _DesiredStatus:
-        """The timestamp is the start of the run, or the next free millisecond."""
+        """Desired status; its timestamp is the start of the run or the next free millisecond."""
         time = run.started_ms
         while not self._is_free(item, f"{pipeline.id}/{time}", taken_ids):
             time += 1
@@ -257,7 +257,7 @@ class RunStatusPusher:
 
 
 def _unchanged(status: _DesiredStatus) -> Completed | None:
-    """Completed item if the status equals the last pushed or rejected one."""
+    """Complete an item whose status equals the last pushed or rejected one; otherwise None."""
     item = status.item
     if item.fingerprint != status.fingerprint:
         return None
@@ -267,12 +267,14 @@ def _unchanged(status: _DesiredStatus) -> Completed | None:
 
 
 def _batches(desired: Sequence[_DesiredStatus]) -> list[list[_DesiredStatus]]:
-    """Statuses of one pipeline per batch."""
-    by_pipeline: dict[str, list[_DesiredStatus]] = {}
+    """Split statuses into batches, each for a single pipeline."""
+    statuses_by_pipeline: dict[str, list[_DesiredStatus]] = {}
     for status in desired:
-        by_pipeline.setdefault(status.pipeline.name, []).append(status)
+        statuses_by_pipeline.setdefault(status.pipeline.name, []).append(status)
     return [
-        statuses[i : i + _MAX_BATCH] for statuses in by_pipeline.values() for i in range(0, len(statuses), _MAX_BATCH)
+        statuses[i : i + _MAX_BATCH]
+        for statuses in statuses_by_pipeline.values()
+        for i in range(0, len(statuses), _MAX_BATCH)
     ]
 
 

@@ -33,12 +33,12 @@ from bridge.sync.target import AffectedItems, BatchResult, ComparedBatch, Expect
 from connectors.openmetadata.client import OpenMetadataClient
 
 NAME = "openmetadata"
-#: Batch sizes: large enough that listing entities pays off, small enough that the edges of a batch
-#: take seconds at most.
+#: Batch sizes: large enough that listing entities pays off, and small enough that writing the edges of a batch takes
+#: at most a few seconds.
 _ENTITY_BATCH, _LINEAGE_BATCH, _RUN_BATCH, _CHECK_BATCH, _DELETION_BATCH = 2_000, 200, 500, 200, 100
-#: Raise it when the desired state changes for the same input: every item is planned once after the upgrade.
+#: Increase it when the desired state changes for the same input; every item is then re-evaluated once.
 _MAPPING_VERSION = 2
-#: Kinds whose items stand for several remote objects.
+#: Kinds whose items represent several remote objects.
 _COUNTED_BY_EDGE = ("lineage",)
 #: Record keys that describe the columns and tasks of an entity.
 _SHAPE_KEYS = ("shape", "columns", "tasks")
@@ -97,7 +97,7 @@ class OpenMetadataTarget:
         self._edge_store = EdgeStore(db, org, NAME)
         self.affected: AffectedItems = OpenMetadataAffectedItems(db, org, NAME, items, options.folding)
         self._requests = RequestPool(self._pool, client.probe)
-        # values only, without those that do not change what is pushed: other differences trigger a full sync
+        # without options that do not affect what is pushed, because any difference triggers a full sync
         identity = options._replace(batch_size=0, concurrency=0, max_deletions=0)
         self.settings = TargetIdentity(client.url, fingerprint([identity, _MAPPING_VERSION]).hex())
         lookup = EntityLookup(client, self._pool, options.layout.service, clock)
@@ -127,7 +127,7 @@ class OpenMetadataTarget:
         self._deleter = EntityDeleter(client, items, self._edge_store, self._requests, options.max_deletions)
 
     def prepare(self) -> None:
-        """The queries of this target need no extra indexes."""
+        """Nothing to prepare: the queries of this target need no extra indexes."""
 
     def probe(self) -> None:
         """Check that the server responds and accepts the token."""
@@ -171,7 +171,7 @@ class OpenMetadataTarget:
         return steps
 
     def _unchanged_steps(self, results: Sequence[Completed | Failure]) -> Iterator[PlanStep]:
-        """Steps of items that a push would leave unchanged, with the reason."""
+        """Steps for items that a push would leave unchanged, with the reason."""
         keys, graph = {result.item.key for result in results}, LineageGraph(self._db, self._org)
         names = {**graph.dataset_names(keys), **graph.job_names(keys)}
         for result in results:
@@ -193,9 +193,9 @@ class OpenMetadataTarget:
         ]
 
     def _affected_by_results(self, kind: str, results: Sequence[Completed | Failure]) -> set[tuple[str, bytes]]:
-        """Items that follow from pushed entities.
+        """Items that have to be pushed again after entities moved or their columns changed.
 
-        Lineage of entities that moved or got other columns, and what refers to them.
+        These are the lineage of the entities, and the items that refer to them.
         """
         changed = {result.item.key for result in results if isinstance(result, Completed) and _changed(result)}
         if kind == "dataset":
@@ -225,9 +225,9 @@ class OpenMetadataTarget:
         return affected | self._observations_of_datasets(changed, relocated)
 
     def _observations_of_datasets(self, datasets: set[bytes], relocated: set[bytes]) -> set[tuple[str, bytes]]:
-        """Checks and results of datasets with other columns.
+        """Checks, results and runs of changed datasets that have to be pushed again.
 
-        Of datasets with another entity also profiles, runs and governance, which have to be pushed again.
+        For relocated datasets, which now have another entity, also their profiles and governance.
         """
         checks = set(self._items.get("check", checks_of_datasets(self._db, self._org, datasets)))
         results = self._items.get("result", results_of_checks(self._db, self._org, checks))
@@ -242,12 +242,12 @@ class OpenMetadataTarget:
     def _runs_using(self, datasets: set[bytes]) -> set[bytes]:
         """Pushed runs that read or wrote datasets."""
         runs = {run for sql in _RUNS_USING for (run,) in self._db.fetch_for_ids(sql, sorted(datasets), self._org)}
-        for _ in range(2):  # they may be shown as their application, or as its parent
+        for _ in range(2):  # a run may be shown as its application, or as the parent of the application
             runs |= {run for (run,) in self._db.fetch_for_ids(_PARENT_RUNS, sorted(runs), self._org)}
         return set(self._items.get("run", runs))
 
     def _runs_of_jobs(self, jobs: set[bytes]) -> set[tuple[str, bytes]]:
-        """Pushed runs with a changed pipeline."""
+        """Pushed runs of jobs and of their children."""
         children = {job for (job,) in self._db.fetch_for_ids(_CHILD_JOBS, sorted(jobs), self._org)}
         runs = {run for (run,) in self._db.fetch_for_ids(_RUNS_OF_JOBS, sorted(jobs | children), self._org)}
         return {("run", run) for run in self._items.get("run", runs)}
@@ -263,7 +263,7 @@ class OpenMetadataTarget:
         return self._comparison.compare()
 
     def clear_cache(self) -> None:
-        """Trust nothing that was read before: the server may have been restored."""
+        """Discard everything that was cached, because the server may have been restored."""
         self._entities.clear_cache()
         self.governance.clear_cache()
         self._checks.clear_cache()
@@ -278,7 +278,7 @@ def _by_name(step: PlanStep) -> str:
 
 
 def _without_remote(completed: Completed) -> Completed:
-    """Excluded items do not refer to an entity."""
+    """Remove the entity from unwanted items."""
     return completed._replace(remote=None, fingerprint=None) if completed.outcome is Outcome.UNWANTED else completed
 
 
@@ -288,12 +288,12 @@ def _changed(completed: Completed) -> bool:
 
 
 def _became_alias(completed: Completed) -> bool:
-    """Whether a dataset has become an alias of another."""
+    """Whether a dataset was a separate entity and is now an alias of another."""
     return completed.outcome is Outcome.UNWANTED and completed.item.outcome != Outcome.UNWANTED
 
 
 def _orphaned(completed: Completed) -> RemoteReference | None:
-    """The entity that this bridge created and that the item no longer refers to."""
+    """The entity that this bridge created for an item and that the item no longer refers to, if any."""
     before = completed.item.remote
     is_orphaned = (
         before is not None

@@ -1,4 +1,4 @@
-"""Pushes test results of test cases."""
+"""Pushes results of quality checks to their test cases."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -61,18 +61,18 @@ class CheckResultPusher:
         results = read_results(self._ctx.db, self._ctx.org, [item.key for item in items])
         checks = self._ctx.items.get("check", {result.check for result in results.values()})
         planned = self._plan(items, results, checks)
-        by_case: dict[str, list[_DesiredResult]] = {}
+        results_by_case: dict[str, list[_DesiredResult]] = {}
         for desired in planned:
             if isinstance(desired, _DesiredResult):
-                by_case.setdefault(desired.case.name, []).append(desired)
-        desired_results = [desired for group in by_case.values() for desired in group]
+                results_by_case.setdefault(desired.case.name, []).append(desired)
+        desired_results = [desired for group in results_by_case.values() for desired in group]
         self._ctx.items.record_intent(
             (desired.item, with_attempt(desired.item, desired.location)) for desired in desired_results
         )
         pushed = [
             result
-            for results_of_case in self._ctx.requests.map(self._post_all, by_case.values(), _failed)
-            for result in results_of_case
+            for case_results in self._ctx.requests.map(self._post_all, results_by_case.values(), _failed)
+            for result in case_results
         ]
         checks_by_result = {key: result.check for key, result in results.items()}
         to_verify = items_to_verify("check", pushed, checks_by_result) | self._resend_newest(pushed, results, checks)
@@ -81,7 +81,7 @@ class CheckResultPusher:
         )
 
     def expected_bodies(self, items: Sequence[SyncItem]) -> dict[bytes, JsonObject]:
-        """Bodies of pushed results with unchanged content."""
+        """Bodies of pushed results whose content has not changed since."""
         results = read_results(self._ctx.db, self._ctx.org, [item.key for item in items])
         checks = self._ctx.items.get("check", {result.check for result in results.values()})
         bodies: dict[bytes, JsonObject] = {}
@@ -98,7 +98,7 @@ class CheckResultPusher:
     def _plan(
         self, items: Sequence[SyncItem], results: dict[bytes, CanonicalCheckResult], checks: dict[bytes, SyncItem]
     ) -> list[_DesiredResult | Completed]:
-        """Desired result of each item, or the reason for its absence."""
+        """Desired result of each item, or a completed item that says why there is none."""
         taken_ids: set[str] = set()
         planned: list[_DesiredResult | Completed] = []
         for item in sorted(
@@ -109,8 +109,8 @@ class CheckResultPusher:
             if result is None or check is None or check.outcome in (Outcome.UNWANTED, Outcome.OFF):
                 reason = check.reason if check else "its check is unknown"
                 is_case_deleted = check is not None and check.remote is None
-                gone = {"remote": None, "fingerprint": None} if is_case_deleted else {}
-                planned.append(item.complete(Outcome.UNWANTED, reason, **gone))
+                overrides = {"remote": None, "fingerprint": None} if is_case_deleted else {}
+                planned.append(item.complete(Outcome.UNWANTED, reason, **overrides))
             elif check.remote is None:
                 planned.append(item.complete(Outcome.WAITING, "its test case is not in OpenMetadata yet"))
             else:
@@ -123,7 +123,7 @@ class CheckResultPusher:
     def _desired_result(
         self, item: SyncItem, case: RemoteReference, result: CanonicalCheckResult, taken_ids: set[str]
     ) -> _DesiredResult:
-        """The timestamp is the time of the result, or the next free millisecond."""
+        """Desired result; its timestamp is the time of the check or the next free millisecond."""
         time = result.executed_at // 1_000
         while f"{case.id}/{time}" in taken_ids or any(
             other.key != item.key for other in self._ctx.items.find_by_remote_id(f"{case.id}/{time}")
@@ -149,7 +149,7 @@ class CheckResultPusher:
     def _post(self, desired: _DesiredResult) -> _DesiredResult:
         """Post a result at the first free timestamp and return it as posted.
 
-        An equal result on the server counts as posted: the server was restored, or the test case was recreated.
+        An equal result on the server counts as posted; the server may have been restored, or the test case recreated.
         """
         for location in desired.stale:
             self._ctx.client.delete_result(location.entity, location.timestamp)
@@ -161,7 +161,7 @@ class CheckResultPusher:
         return desired
 
     def _is_posted(self, desired: _DesiredResult) -> bool:
-        """Whether the result at this timestamp is equal."""
+        """Whether the server has an equal result at this timestamp."""
         rows = self._ctx.client.results(desired.case.name, desired.body["timestamp"], desired.body["timestamp"])
         return any(contains(desired.body, row) for row in rows or ())
 
@@ -171,7 +171,7 @@ class CheckResultPusher:
         results: dict[bytes, CanonicalCheckResult],
         checks: dict[bytes, SyncItem],
     ) -> set[tuple[str, bytes]]:
-        """Post the newest result of a check again after an older one, because the server shows the one posted last.
+        """Repost the newest result of a check after an older one, because the server shows the last posted one.
 
         Returns the results that could not be posted again.
         """
@@ -198,7 +198,7 @@ class CheckResultPusher:
 
 
 def _unchanged(desired: _DesiredResult) -> Completed | None:
-    """Completed item if the result equals the last posted or rejected one."""
+    """Complete an item whose result equals the last posted or rejected one; otherwise None."""
     item = desired.item
     if item.fingerprint != desired.fingerprint:
         return None
