@@ -1,4 +1,4 @@
-"""The demo: a service, processes and a plain Spark job, then queries about their lineage."""
+"""The demo: starts a service, runs processes and a plain Spark job, and suggests queries about their lineage."""
 
 import json
 import os
@@ -130,7 +130,7 @@ def _next_steps(url: str, home: Path) -> str:
 
 
 def _display_path(path: Path) -> str:
-    """The shorter of the relative and the absolute path."""
+    """The relative or the absolute path, whichever is shorter."""
     return min(os.path.relpath(path), str(path), key=len)
 
 
@@ -203,7 +203,7 @@ def _start_step(command: str, description: str) -> float:
 
 
 def _finish_step(started: float, code: int, expected: int, log: Path) -> bool:
-    """Print result and duration; on an unexpected exit code also the errors from the log."""
+    """Print result and duration; if the exit code is unexpected, also print the errors from the log."""
     result = "done" if not code else f"exit {code}"
     print(
         f"{result}{', as expected' if expected and code == expected else ''} ({time.monotonic() - started:.0f} s)",

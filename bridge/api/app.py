@@ -76,7 +76,7 @@ class AppState:
 
     @asynccontextmanager
     async def lifespan(self, _: FastAPI) -> AsyncIterator[None]:
-        """Start the writer and the tasks with the application, and drain them on shutdown."""
+        """Start the writer and the tasks with the application; drain and stop both on shutdown."""
         limits = self._settings.intake
         writer = self._open_writer()
         self.store = writer.version
@@ -160,13 +160,13 @@ def build_app(state: AppState) -> Any:
     @app.head("/healthz", include_in_schema=False)
     @app.get("/healthz")
     async def healthz() -> dict[str, str]:
-        """The process is alive."""
+        """Respond as long as the process is alive."""
         return {"status": "alive"}
 
     @app.head("/readyz", include_in_schema=False)
     @app.get("/readyz", responses=problem_responses(503))
     async def readyz() -> Response:
-        """The service accepts events."""
+        """Report whether the service accepts events."""
         reason = state.not_ready_reason()
         if reason:
             return problem(503, "Not ready", reason)
@@ -184,7 +184,7 @@ def build_app(state: AppState) -> Any:
 
     @app.get("/openapi.json", responses=problem_responses(401, 403))
     async def openapi(request: Request) -> Response:
-        """Description of this API."""
+        """Return the OpenAPI document of this API."""
         return state.authorize(request, "/openapi.json") or JSONResponse(
             add_query_and_command_routes(add_intake_routes(app.openapi()))
         )

@@ -10,7 +10,7 @@ from bridge.settings.model import ApiKey, ApiScope
 
 
 class Authorizer:
-    """Checks the bearer key of a request. Without configured keys, loopback clients may do everything."""
+    """Checks the bearer key of a request. If no keys are configured, loopback clients have all permissions."""
 
     def __init__(self, keys: Sequence[ApiKey]) -> None:
         self._scopes = {key.sha256: frozenset(key.scopes) for key in keys}
@@ -19,7 +19,7 @@ class Authorizer:
     def authorize(self, authorization: str | None, scope: ApiScope) -> Response | None:
         """Return a denial, or None if the request may pass.
 
-        Keys are 256 random bits and are looked up by hash, so the lookup time reveals nothing about them.
+        Keys consist of 256 random bits and are looked up by hash, so the lookup time reveals nothing about a key.
         """
         if not self._scopes:
             return None
@@ -35,7 +35,7 @@ class Authorizer:
         return None
 
     def principal(self, authorization: str | None) -> str | None:
-        """Name of the request's key, recorded as the author of a command; None without keys."""
+        """Name of the request's key, recorded as the author of a command; None if no keys are configured."""
         digest = _digest((authorization or "").partition(" ")[2])
         return f"key {self._names[digest]}" if digest in self._names else None
 

@@ -10,7 +10,7 @@ RETRY_SECONDS, MAX_RETRY_SECONDS = 1.0, 60.0
 
 
 class BackgroundTask(ABC):
-    """Calls `step` in a thread until stopped; a failed step closes the resources and is retried with backoff."""
+    """Calls `step` in a thread until stopped; after a failed step, closes the resources and retries with backoff."""
 
     def __init__(self) -> None:
         self.stop_requested = threading.Event()
@@ -19,7 +19,7 @@ class BackgroundTask(ABC):
 
     @abstractmethod
     def step(self) -> float:
-        """Do one unit of work; returns the seconds to wait before the next."""
+        """Do one unit of work; returns the seconds to wait before the next step."""
 
     @abstractmethod
     def close(self) -> None:
@@ -30,7 +30,7 @@ class BackgroundTask(ABC):
         """Log a failed step."""
 
     def start(self, delay: float = 0.0, *, retry_seconds: float | None = None) -> None:
-        """Begin after a delay; `retry_seconds` replaces the backoff by a constant delay."""
+        """Begin after a delay; `retry_seconds` replaces the backoff with a constant delay."""
         self._task = asyncio.create_task(self._run(delay, retry_seconds))
 
     async def stop(self) -> None:

@@ -51,7 +51,7 @@ _MAX_VALUES = 2_000_000
 
 
 class RequestBody(NamedTuple):
-    """A body as sent, decompressed, and the error if it cannot be processed."""
+    """A request body as sent and decompressed, and the error if the body cannot be processed."""
 
     sent: bytes
     content: bytes
@@ -59,7 +59,7 @@ class RequestBody(NamedTuple):
 
 
 class Intake:
-    """Reads request bodies within the limits and commits their events."""
+    """Reads request bodies up to the size limits and commits their events."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class Intake:
     async def read_body(
         self, headers: Headers, receive: Receive, scope: ApiScope = "ingest"
     ) -> RequestBody | Response:
-        """Read a body, or return the response that denies it."""
+        """Read a body, or return the response that rejects the request."""
         denial = self.authorize(headers, scope) or _check_media_type(headers)
         if denial is not None:
             return denial
@@ -137,7 +137,7 @@ class Intake:
 
 
 def _check_value_count(body: bytes) -> bytes:
-    """Return the body; raises InputTooLarge if it could hold more values than memory allows."""
+    """Return the body; raises InputTooLarge if it could contain more values than fit into memory."""
     commas = body.count(b",")  # commas in strings count too; the limit leaves room for them
     if commas >= _MAX_VALUES:
         raise InputTooLarge(f"the body may hold {commas + 1} values; the limit is {_MAX_VALUES}")

@@ -1,4 +1,4 @@
-"""OpenLineage intake: single events and batches, also with OpenMetadata's paths and responses."""
+"""OpenLineage intake: single events and batches, also under OpenMetadata's paths and with its response format."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -95,7 +95,7 @@ LINEAGE_PATHS: dict[str, Handler] = {
 
 
 async def handle_request(intake: Intake, handler: Handler, scope: Scope, receive: Receive, send: Send) -> None:
-    """Handle one request; every event takes this path, so it avoids all middleware."""
+    """Handle one request without any middleware, because every event takes this path."""
     body = await intake.read_body(Headers(scope=scope), receive)
     response = body if isinstance(body, Response) else await handler(intake, body)
     await response(scope, receive, send)

@@ -33,7 +33,7 @@ def add_query_and_command_routes(openapi: OpenApiObject) -> OpenApiObject:
 
 
 def _schemas(types: list[type[Any]]) -> tuple[list[OpenApiObject], dict[str, OpenApiObject]]:
-    """References to the schemas of types, in order, and all schemas by public name."""
+    """References to the schemas of the types, in the order of `types`, and all schemas by public name."""
     references, schemas = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
     return with_public_names(list(references)), {
         public_name(name): with_public_names(schema) for name, schema in schemas.items()
@@ -42,7 +42,7 @@ def _schemas(types: list[type[Any]]) -> tuple[list[OpenApiObject], dict[str, Ope
 
 @cache
 def _query_operations() -> tuple[dict[tuple[str, str], OpenApiObject], dict[str, OpenApiObject]]:
-    """Operations of all queries by method and path, and the schemas that they refer to."""
+    """Operations of all queries by method and path, and the schemas that the operations refer to."""
     query_types = list(dict.fromkeys(QUERY_ROUTES.values()))
     references, schemas = _schemas([query_type.result_type for query_type in query_types])
     results = dict(zip(query_types, references, strict=True))
@@ -90,7 +90,7 @@ def _parameter(path: str, name: str, schema: OpenApiObject, *, required: bool) -
 
 @cache
 def _command_operations() -> tuple[dict[tuple[str, str], OpenApiObject], dict[str, OpenApiObject]]:
-    """Operations of all commands by method and path, and the schemas that they refer to."""
+    """Operations of all commands by method and path, and the schemas that the operations refer to."""
     command_types = list(COMMAND_ROUTES.values())
     result_types = [command_type.result_type for command_type in command_types]
     references, schemas = _schemas([*command_types, *result_types])

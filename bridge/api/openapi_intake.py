@@ -78,7 +78,7 @@ _INTAKE_STATUSES = (400, 401, 403, 413, 415, 503)
 
 
 def problem_responses(*statuses: int) -> dict[int | str, OpenApiObject]:
-    """Problem responses by status; by default for the statuses of intake routes."""
+    """Problem responses by status, by default those of the intake routes."""
     content = {PROBLEM_TYPE: {"schema": PROBLEM}}
     return {status: {"description": _PROBLEMS[status], "content": content} for status in statuses or _INTAKE_STATUSES}
 

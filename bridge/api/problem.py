@@ -17,7 +17,7 @@ RETRY_AFTER_SECONDS = "2"
 
 
 def problem(status: int, title: str, detail: str, **extensions: Any) -> Response:
-    """An RFC 9457 problem response; `detail` states the cause and the remedy."""
+    """Build an RFC 9457 problem response; `detail` states the cause and the remedy."""
     body = {"type": "about:blank", "title": title, "status": status, "detail": detail, **extensions}
     headers = {"Retry-After": RETRY_AFTER_SECONDS} if status == 503 else None
     return Response(msgspec.json.encode(body), status, headers, PROBLEM_TYPE)
@@ -38,7 +38,7 @@ def error_response(error: LineageBridgeError, title: str, remedy: str = "") -> R
 
 
 async def http_error_response(request: Request, error: Exception) -> Response:
-    """Respond to a request that matches no route (404) or no method of its route (405)."""
+    """Respond to a request that matches no route (404), or whose method its route does not support (405)."""
     status = error.status_code if isinstance(error, HTTPException) else 500
     headers = (error.headers or {}) if isinstance(error, HTTPException) else {}
     requested = f"{request.method} {request.url.path[:256]}"

@@ -1,4 +1,4 @@
-"""Public names of the schemas in the OpenAPI document; classes may be renamed, these names may not."""
+"""Public names of the schemas in the OpenAPI document; they stay the same even if classes are renamed."""
 
 import re
 from typing import Any

@@ -21,7 +21,7 @@ _GAUGES = {
 
 
 class TargetMetrics:
-    """State of one target, written by its sync task and read by the metrics."""
+    """State of one target, written by the target's sync task and read by the metrics."""
 
     def __init__(self) -> None:
         self.running = True
@@ -40,7 +40,7 @@ class TargetMetrics:
 
 
 class ComparisonCollector(Collector):
-    """Metrics of the last comparison of each target; kinds without desired items are omitted."""
+    """Metrics of the last comparison of each target; item kinds without desired items are omitted."""
 
     def __init__(self, targets: Mapping[str, TargetMetrics]) -> None:
         self._targets = targets

@@ -35,7 +35,7 @@ _PROGRESS_SECONDS, _PROGRESS_MAX_SHARE = 2.0, 0.05
 
 
 class SearchIndexTask(BackgroundTask):
-    """Keeps the search index up to date, and yields the CPU to the intake."""
+    """Keeps the search index up to date; the intake takes precedence for CPU time."""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__()
@@ -44,7 +44,7 @@ class SearchIndexTask(BackgroundTask):
         self.start(_INDEX_POLL_SECONDS)
 
     def step(self) -> float:
-        """Index a batch; the pause after it depends on the load of the process."""
+        """Index a batch; returns the seconds to pause, which depend on the load of the process."""
         started = time.monotonic()
         if self._indexer is None:
             self._indexer = make_indexer(self._settings)
@@ -68,7 +68,7 @@ class SearchIndexTask(BackgroundTask):
 
 
 class SyncTask(BackgroundTask):
-    """Keeps one target in sync, and drops the dirty marks of a target that is disabled."""
+    """Keeps one target in sync; if the target is disabled, drops its dirty marks."""
 
     def __init__(self, settings: Settings, metrics: Metrics, target: TargetName) -> None:
         super().__init__()
@@ -95,7 +95,7 @@ class SyncTask(BackgroundTask):
             )
 
     def step(self) -> float:
-        """Sync one batch; the next one follows without delay while there is more to do."""
+        """Sync one batch; the next batch follows without delay while items are due."""
         if self._reconciler is None:
             self._reconciler = make_reconciler(
                 self._settings,
@@ -125,7 +125,7 @@ class SyncTask(BackgroundTask):
             _log.info("circuit closed: target responding", target=self._target)
 
     def _check_stop(self) -> bool:
-        """Update the metrics between batches, because the first round takes long; returns whether to stop."""
+        """Update the metrics between batches, because the first sync may take long; returns whether to stop."""
         self._update_metrics()
         return self.stop_requested.is_set()
 
@@ -159,7 +159,7 @@ class SyncTask(BackgroundTask):
 
 
 class GovernanceTask(BackgroundTask):
-    """Applies asset files, checks contracts and reports remote changes, at each polling interval."""
+    """Applies asset files, checks contracts and reports remote changes at each polling interval."""
 
     def __init__(self, settings: Settings, metrics: Metrics, target_metrics: TargetMetrics) -> None:
         super().__init__()
@@ -195,7 +195,7 @@ class GovernanceTask(BackgroundTask):
 
 
 class FileFollowerTask:
-    """Runs the file follower until stopped; `failure` is the reason if it fails."""
+    """Runs the file follower until stopped; `failure` is the reason if the follower fails."""
 
     def __init__(self, settings: Settings, reader: EventReader, committer: GroupCommitter, metrics: Metrics) -> None:
         self.failure: str | None = None

@@ -22,7 +22,7 @@ def make_openmetadata_client(
     on_call: Callable[[str], None] = lambda _: None,
     on_failed_call: Callable[[str], None] = lambda _: None,
 ) -> OpenMetadataClient:
-    """Client of the configured OpenMetadata server; raises ConfigError without a host."""
+    """Build a client of the configured OpenMetadata server; raises ConfigError if no host is configured."""
     host = settings.server.host
     if host is None:
         raise ConfigError("openmetadata.server.host is not set: name the server, such as https://om.example.com")
@@ -39,9 +39,9 @@ def make_openmetadata_client(
 
 
 def _token_provider(auth: OpenMetadataAuthSettings, host: str) -> TokenProvider:
-    """Token provider for the configured authentication.
+    """Build the token provider for the configured authentication.
 
-    Logins use a separate connection, because requests waiting for the token may occupy all connections of the client.
+    Logins use a separate connection, because requests that wait for a token may occupy all connections of the client.
     """
     missing = auth.missing_setting()
     if missing is not None:

@@ -23,7 +23,7 @@ from bridge.sync.openmetadata.target import OpenMetadataTarget
 
 @contextmanager
 def open_asset_sync(settings: Settings, on_call: Callable[[str], None] = lambda _: None) -> Iterator[AssetSync]:
-    """Open the store for asset files, and OpenMetadata if it is enabled."""
+    """Open asset sync on the store and, if enabled, OpenMetadata."""
     with closing(make_writer(settings)) as writer, closing(open_background_connection(settings)) as db:
         openmetadata = (
             make_openmetadata_sync(settings, on_call, *[lambda _: None] * 2)

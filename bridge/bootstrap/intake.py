@@ -17,7 +17,7 @@ from mappers.openlineage.row_builder import MappingOptions
 
 
 def tune_garbage_collector() -> None:
-    """Collect garbage less often: events leave no cycles, and each collection would scan every cache."""
+    """Run the garbage collector less often: events leave no reference cycles, and each run would scan every cache."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 20, 100)

@@ -1,4 +1,4 @@
-"""Opens a query service: the local store or a remote one."""
+"""Opens a query service on the local store or on a remote lineage-bridge."""
 
 from bridge.bootstrap.store import folding_rule, open_store
 from bridge.queries.query import QueryContext, QueryService, StoreQueryService

@@ -21,7 +21,7 @@ Instance = Annotated[str | None, typer.Option(help="Autosys instance (default: l
 
 
 class DateOrder(StrEnum):
-    """Order of day, month and year in dates."""
+    """Order of day, month and year in a date."""
 
     mdy = "mdy"
     dmy = "dmy"

@@ -17,7 +17,7 @@ _MASK = "***"
 
 
 class Setting(NamedTuple):
-    """An effective setting with its secrets masked, and its origin."""
+    """An effective setting, with secrets masked, and its origin."""
 
     path: tuple[str, ...]
     value: Any
@@ -79,7 +79,7 @@ def _mask_secrets(path: tuple[str, ...], value: Any) -> Any:
 
 
 def _nest_settings(settings: list[Setting], *, origin: bool) -> dict[str, Any]:
-    """Nested settings as in a configuration file; origins by dotted path."""
+    """Nest the settings as in a configuration file; with `origin`, list the origins by dotted path."""
     values: dict[str, Any] = {}
     for setting in settings:
         section = values

@@ -29,10 +29,10 @@ def _end(process_id: str) -> _ProcessBoundary:
 
 
 def execution_levels(dag: "DagResult") -> "list[list[DagProcess]]":
-    """Assign processes to levels, each one level after the processes it waits for.
+    """Assign processes to levels; a process is one level after the last process that it waits for.
 
-    Processes in a box start no earlier than the box, and a process that waits for a box waits for all of its
-    processes. Processes in a cycle count as one, so that the rest can be ordered.
+    Processes in a box start no earlier than the box, and a process that waits for a box waits for all processes in
+    the box. The processes of a cycle count as a single process, so that all other processes can be ordered.
     """
     successors = _successors(dag)
     levels = _longest_path_levels(
@@ -61,7 +61,7 @@ def _successors(dag: "DagResult") -> dict[_ProcessBoundary, list[_ProcessBoundar
 def _longest_path_levels(
     successors: dict[_ProcessBoundary, list[_ProcessBoundary]], dependencies: set[tuple[str, str]]
 ) -> dict[_ProcessBoundary, int]:
-    """Level of each boundary; every dependency adds one."""
+    """Level of each boundary; every dependency adds one level."""
     components = list(strongly_connected_components(successors))
     component_of = {boundary: number for number, component in enumerate(components) for boundary in component}
     levels = [0] * len(components)

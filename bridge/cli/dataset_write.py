@@ -55,7 +55,7 @@ def parse_dataset_versions(args: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def dataset_argument(dataset: str) -> dict[str, str]:
-    """Query parameters of a dataset given by UUID, or by namespace and name in one string."""
+    """Query parameters of a dataset, which is given by UUID or by namespace and name in one string."""
     try:
         return {"id": str(UUID(dataset))}
     except ValueError:

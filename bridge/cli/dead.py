@@ -99,7 +99,7 @@ def retry_dead(
 
 @dead.command("drop")
 def drop_dead(id_: Id, target: Target = None, config: Config = None) -> None:
-    """Drop a dead letter; it is retried only after it changes."""
+    """Drop a dead letter; the item is retried only after it changes."""
     target_name = resolve_target(target, config)
     item = _find_item(QueryRunner(config, None, None), id_, target_name)
     if item.outcome != "dead":

@@ -1,4 +1,4 @@
-"""Graphs as Mermaid and Graphviz DOT."""
+"""Renders lineage graphs as Mermaid and Graphviz DOT."""
 
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
@@ -42,7 +42,7 @@ def dot(nodes: Iterable[str], edges: Iterable[DiagramEdge]) -> Iterator[str]:
 
 
 def _graph(walk: "LineageResult") -> tuple[list[str], list[DiagramEdge]]:
-    """Names of the distinct datasets of a walk, and the edges between their indexes."""
+    """Names of the distinct datasets of a walk, and edges that refer to the names by index."""
     datasets = [walk.start, *(dataset for edge in walk.edges for dataset in (edge.source, edge.target))]
     indexes = {dataset: index for index, dataset in enumerate(dict.fromkeys(datasets))}
     edges = [(indexes[edge.source], _edge_label(edge), indexes[edge.target]) for edge in walk.edges]

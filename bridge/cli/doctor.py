@@ -25,7 +25,7 @@ def doctor(
 
 
 def print_findings(results: "Iterable[Finding]", output: OutputFormat) -> None:
-    """Print findings as they arrive, or all as JSON; exits with 1 if there is an error."""
+    """Print findings as they arrive, or all at once as JSON; exits with 1 if there is an error."""
     from bridge.doctor.finding import Level
 
     findings = []

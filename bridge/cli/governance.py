@@ -178,7 +178,7 @@ def _violation_lines(page: "Page[ContractResult]") -> Iterator[str]:
 
 
 def _read(paths: Sequence[Path]) -> "tuple[list[LoadedAsset], list[str]]":
-    """Read the valid asset files and print the problems of invalid ones."""
+    """Read the valid asset files, and print the problems of invalid files."""
     from bridge.governance.asset_files import load_assets
 
     result = load_assets(paths)
@@ -188,7 +188,7 @@ def _read(paths: Sequence[Path]) -> "tuple[list[LoadedAsset], list[str]]":
 
 
 def _check_prune(prune: bool, problems: Sequence[str]) -> bool:
-    """Ignore --prune while files are invalid: their assets would look removed."""
+    """Ignore --prune while files are invalid, because the assets of these files would look removed."""
     if prune and problems:
         typer.echo("problem: --prune is ignored until all files are valid", err=True)
     return prune and not problems

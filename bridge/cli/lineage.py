@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Direction(StrEnum):
-    """Direction of the walk."""
+    """Direction in which lineage is followed."""
 
     upstream = "upstream"
     downstream = "downstream"

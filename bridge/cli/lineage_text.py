@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def tree_lines(walk: "LineageResult", direction: "Direction") -> Iterator[str]:
-    """The tree, starting with the requested dataset."""
+    """Lines of the lineage tree, starting with the requested dataset."""
     children: dict[str, list[EdgeResult]] = {}
     for edge in walk.edges:
         node = edge.target if direction == "upstream" else edge.source
@@ -66,7 +66,7 @@ def _line(edge: "EdgeResult", direction: "Direction") -> str:
 
 
 def _run(edge: "EdgeResult") -> str:
-    """Run id with the versions read and written."""
+    """Run id of an edge, with the versions that the run read and wrote."""
     if edge.run_id is None:
         return ""
     versions = (("read", edge.source_version), ("wrote", edge.target_version))
@@ -81,7 +81,7 @@ _WHOLE_DATASET = "(whole dataset)"
 
 
 def column_lines(walk: "LineageResult") -> Iterator[str]:
-    """A section per target in the order of the walk, with columns sorted by name."""
+    """One section per target dataset in the order of the walk, with columns sorted by name."""
     if not walk.columns:
         yield "no column lineage between these datasets"
     for target in dict.fromkeys(edge.target for edge in walk.edges):
@@ -100,7 +100,7 @@ def column_lines(walk: "LineageResult") -> Iterator[str]:
 
 
 def hop_lines(walk: "ColumnLineageResult") -> Iterator[str]:
-    """A line per hop with its job, level by level."""
+    """One line per hop with its job, level by level."""
     if not walk.hops:
         yield "no column lineage from here"
     for hop in walk.hops:

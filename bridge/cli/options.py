@@ -42,7 +42,7 @@ Target = Annotated[
 
 
 def accept_old_options(**new_names: str) -> type[TyperCommand]:
-    """Command class that also accepts former option names; help shows the new ones only."""
+    """Build a command class that also accepts former option names; the help shows only the new names."""
     options = {f"--{old}": f"--{new.replace('_', '-')}" for old, new in new_names.items()}
 
     class CommandWithOldOptions(TyperCommand):
@@ -58,7 +58,7 @@ def accept_old_options(**new_names: str) -> type[TyperCommand]:
 
 
 def dataset_parameters(namespace: str, name: str | None) -> dict[str, str]:
-    """Query parameters of a dataset given as NAMESPACE and NAME, or as one string."""
+    """Query parameters of a dataset, which is given as NAMESPACE and NAME or as one string."""
     return {"name": namespace} if name is None else {"namespace": namespace, "name": name}
 
 

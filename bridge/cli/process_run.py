@@ -54,7 +54,7 @@ def run(
     api_key: OperateKey = None,
     run_id: RunId = None,
 ) -> None:
-    """Run a process; publish all outputs if all checks pass, otherwise none."""
+    """Run a process; publish all outputs if all checks pass, otherwise publish nothing."""
     import signal
     from contextlib import closing
 
@@ -159,7 +159,7 @@ def clean(
     url: Url = None,
     api_key: OperateKey = None,
 ) -> None:
-    """Delete files of versions that are not published, pinned, recent or referenced by those."""
+    """Delete files of old versions that are neither published nor pinned, and not used by a retained version."""
     from contextlib import closing
     from datetime import UTC, datetime
 

@@ -24,7 +24,7 @@ class QueryRunner(NamedTuple):
     api_key: str | None
 
     def run_or_exit(self, query: "Query[A]") -> A:
-        """Run a query; exits if it finds nothing."""
+        """Run a query; exits if the subject of the query does not exist."""
         from bridge.errors import NotFound, StateConflict
 
         try:
@@ -34,7 +34,7 @@ class QueryRunner(NamedTuple):
             raise typer.Exit(EXIT_CONFLICT if isinstance(error, StateConflict) else 1) from error
 
     def run_and_print(self, query: "Query[A]", lines: "Callable[[A], Iterable[str]]", output: OutputFormat) -> None:
-        """Run a query and print the result; names in it are escaped."""
+        """Run a query and print the result with escaped names."""
         result = self.run_or_exit(query)
         print_result(result, map(escape, lines(result)), as_json=output is OutputFormat.json)
 

@@ -71,7 +71,7 @@ def _table(history: "Page[RunRecord]") -> Iterator[str]:
 
 
 def _lines(run: "RunRecord", job: str) -> Iterator[str]:
-    """A row of the table, and the first line of the error."""
+    """A row of the table and, for a failed run, the first line of the error."""
     status = "running" if run.status == "STARTED" else run.status + "*" * run.status_derived
     duration = "" if run.duration_seconds is None else _duration(round(run.duration_seconds * 1_000_000))
     rows = "" if run.rows_written is None else str(run.rows_written)
@@ -83,7 +83,7 @@ def _lines(run: "RunRecord", job: str) -> Iterator[str]:
 
 
 def _truncate(line: str) -> str:
-    """Truncate to the width of the terminal; other output is not truncated."""
+    """Truncate a line to the width of the terminal; lines that go to a file or pipe are not truncated."""
     import shutil
     import sys
 

@@ -80,7 +80,7 @@ def _run(
     log: Path | None,
     reported: "list[ConfProblem]",
 ) -> "list[ConfProblem]":
-    """Run a job and print its new findings; returns them."""
+    """Run a job; print and return its new findings."""
     import tempfile
 
     from connectors.spark.probe import probe
@@ -212,7 +212,7 @@ def _read_api_key(path: Path) -> str:
 
 
 def _write(path: Path, text: str, force: bool) -> None:
-    """Write a file that may contain a key; from its creation, only the owner can read it."""
+    """Write a file that may contain a key, so only its owner can read it from the moment it is created."""
     import os
 
     from connectors.errors import ConfigError

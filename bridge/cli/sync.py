@@ -34,7 +34,7 @@ def parse_item_id(id_: str) -> tuple[str, bytes]:
 
 
 def requeue(config: Config, target: TargetName, keys: Collection[tuple[str, bytes]] | None) -> None:
-    """Retry items now, by default all that failed."""
+    """Retry items now; by default, all failed items."""
     from bridge.bootstrap.targets import open_queue
 
     with closing(open_queue(load_settings(config), target)) as queue:

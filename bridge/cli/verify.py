@@ -31,7 +31,7 @@ class _Verification(NamedTuple):
 
     @property
     def is_in_sync(self) -> bool:
-        """No differences, and nothing left to push."""
+        """True if there are no differences and nothing is left to push."""
         return not self.differences and not self.status.remaining
 
 

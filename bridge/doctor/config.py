@@ -10,7 +10,7 @@ from connectors.errors import ConfigError
 
 
 def config_errors(error: ConfigError) -> Iterator[Finding]:
-    """One finding per error of an invalid configuration."""
+    """Report each error of an invalid configuration as a finding."""
     for line in str(error).splitlines():
         yield Finding(Level.error, "config", line, "configs/bridge.yaml lists every key")
 

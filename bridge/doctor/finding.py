@@ -24,7 +24,7 @@ class Finding(NamedTuple):
     remedy: str | None = None
 
     def as_json(self) -> dict[str, str | None]:
-        """Public JSON form; its keys are stable."""
+        """Convert to the public JSON form, whose keys are stable."""
         return {"level": self.level, "thing": self.subject, "found": self.message, "remedy": self.remedy}
 
     def __str__(self) -> str:
@@ -41,6 +41,6 @@ def run_check(subject: str, check: Callable[[], Iterator[Finding]]) -> Iterator[
 
 
 def skip_checks(subjects: Iterable[str], reason: str) -> Iterator[Finding]:
-    """One finding per skipped check."""
+    """Report each skipped check as a finding."""
     for subject in subjects:
         yield Finding(Level.warning, subject, f"not checked: {reason}", "fix that first, then run the checks again")

@@ -19,7 +19,7 @@ _FREE_SPACE = "free disk space or move the store: events are answered with 503 o
 
 
 def check(file: Path, max_size_mb: int | None) -> Iterator[Finding]:
-    """Measure the free space of a store on its disk and below `max_size_mb`."""
+    """Check how much space the store has left: on its disk, and up to `max_size_mb`."""
     folder = next(parent for parent in file.absolute().parents if parent.exists())
     if os.statvfs(folder).f_flag & os.ST_RDONLY:
         yield Finding(
@@ -58,7 +58,7 @@ SELECT current_user, current_schema(), current_setting('search_path'), current_s
 
 
 def check_file_modes(file: Path) -> Iterator[Finding]:
-    """Check the modes of the store's file and folder; SQLite creates files next to the store."""
+    """Check the modes of the store's file, and of its folder, in which SQLite creates further files."""
     folder = next(parent for parent in file.absolute().parents if parent.exists())
     paths = [folder, file.absolute()] if file.exists() else [folder]
     problems = [*_find_unwritable(paths), *(_find_too_open(folder, file.absolute()) if file.exists() else ())]
@@ -91,7 +91,7 @@ def _mode(path: Path) -> int:
 
 
 def check_database_role(db: Database) -> Iterator[Finding]:
-    """Check that the role can create the tables, and partitions later."""
+    """Check that the role can create the tables now and partitions later."""
     ((role, schema, search_path, read_only, can_create, owns_tables),) = db.fetch_all(_ROLE)
     problems = []
     if read_only == "on":

@@ -73,7 +73,7 @@ _PARTITION_REMEDY = (
 
 
 def check_partitions(db: Database, day: int | None = None) -> Iterator[Finding]:
-    """Count the consecutive days from tomorrow that have a partition."""
+    """Check for how many consecutive days, starting tomorrow, the event log has partitions."""
     first = (today() if day is None else day) + 1
     ahead = sum(1 for _ in takewhile(lambda day_number: _exists(db, partition_name(day_number)), count(first)))
     if ahead:
@@ -87,7 +87,7 @@ def _exists(db: Database, name: str) -> bool:
 
 
 def check_accounting(db: Database, org: str) -> Iterator[Finding]:
-    """Report the event counts of every source, and discrepancies."""
+    """Report the event counts of every source, and any discrepancies between counts."""
     audit = audit_intake(db, org)
     for account in audit.sources:
         message = (

@@ -1,4 +1,4 @@
-"""Permissions of the bot compared with those that sync needs."""
+"""Compares the permissions of the bot with the permissions that sync needs."""
 
 from collections.abc import Iterator
 
@@ -21,7 +21,7 @@ PermissionsByEntity = dict[str, dict[str, str]]
 
 
 def check(client: OpenMetadataClient, settings: OpenMetadataSettings) -> Iterator[Finding]:
-    """Compare the bot's permissions with those that sync needs."""
+    """Compare the bot's permissions with the permissions that sync needs."""
     try:
         access = client.permissions()
     except TargetRejected as error:
@@ -80,7 +80,7 @@ def _required_operations(kind: str, settings: OpenMetadataSettings) -> Iterator[
 def _missing_permissions(
     access: PermissionsByEntity, settings: OpenMetadataSettings, kinds: tuple[str, ...]
 ) -> list[str]:
-    """Missing permissions, grouped by operation; kinds unknown to the server are skipped."""
+    """Missing permissions, grouped by operation; entity types that the server does not know are skipped."""
     missing: dict[str, list[str]] = {}
     for kind in (kind for kind in kinds if kind in access or kind in _NEEDED):
         for operation in _required_operations(kind, settings):

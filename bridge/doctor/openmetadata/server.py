@@ -42,7 +42,7 @@ def token_rejected(error: Exception, host: str) -> Finding:
 
 
 def check_user(user: dict[str, Any]) -> Finding:
-    """Check whether the user is a bot; OpenMetadata protects descriptions written by people from bots only."""
+    """Check whether the user is a bot; OpenMetadata protects descriptions written by people only against bots."""
     name = user.get("name")
     if user.get("isBot"):
         return Finding(Level.ok, "user", f"{name}, a bot")
@@ -105,7 +105,7 @@ def check_version(version: str) -> Finding:
 
 
 def check_clock(date: str | None, now: float) -> Iterator[Finding]:
-    """Compare this machine's clock with the server's, if it sends the time."""
+    """Compare this machine's clock with the server's, if the server sends the time."""
     try:
         server = parsedate_to_datetime(date or "").timestamp()
     except ValueError:
