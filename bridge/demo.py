@@ -1,4 +1,4 @@
-"""The demo: starts a service, runs processes and a plain Spark job, and suggests queries about their lineage."""
+"""The demo: starts a service, runs processes and a plain Spark job, then queries their lineage."""
 
 import json
 import os
@@ -135,7 +135,7 @@ def _display_path(path: Path) -> str:
 
 
 def _run_jobs(client: BridgeClient, url: str, home: Path) -> tuple[tuple[str, ...], ...] | None:
-    """Run the jobs, or replay recorded events without Spark; returns the queries to run, None after a failure."""
+    """Run the jobs or, if Spark is missing, replay recorded events; returns queries to run, None after a failure."""
     try:
         spark = find_spark()
         require_process_extra()

@@ -15,7 +15,7 @@ class InvalidParameter(PermanentError):
 
 
 class NotFound(PermanentError):
-    """The store contains nothing with this name or id."""
+    """The store does not contain the requested object."""
 
 
 class StateConflict(PermanentError):

@@ -161,7 +161,7 @@ def _check_media_type(headers: Headers) -> Response | None:
 
 
 def rejection_response(item: RejectedInput, title: str = "Invalid event") -> Response:
-    """The problem for a rejected input: location, reason, and the hash under which it is stored."""
+    """Build the problem for a rejected input: location, reason, and the hash under which the input is stored."""
     location = {"field": item.path} if item.path else {}
     status, title = (413, "Too large") if item.too_large else (400, title)
     return problem(status, title, item.reason, rejected=item.payload_hash.hex(), **location)

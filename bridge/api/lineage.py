@@ -39,7 +39,7 @@ async def ingest_event(intake: Intake, body: RequestBody) -> Response:
 
 
 async def ingest_batch(intake: Intake, body: RequestBody) -> Response:
-    """Ingest an array of events; responds with 204 once all are stored durably, or with 200 and the rejected ones."""
+    """Ingest an array of events; once they are stored, responds with 204, or with 200 and the rejected events."""
     result = await _ingest_events(intake, body, lambda payload: decode_json(payload, _array_decoder))
     if isinstance(result, Response):
         return result
@@ -150,7 +150,7 @@ async def _ingest_events(
 def _split_batch(
     body: RequestBody, split: Callable[[bytes], list[msgspec.Raw]]
 ) -> list[msgspec.Raw] | InvalidInput | InputTooLarge:
-    """Split a batch; returns errors, because raising them again would keep the body alive in a reference cycle."""
+    """Split a batch; returns errors, because raising them would keep the body alive in a reference cycle."""
     if body.error is not None:
         return body.error
     try:

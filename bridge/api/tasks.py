@@ -35,7 +35,7 @@ _PROGRESS_SECONDS, _PROGRESS_MAX_SHARE = 2.0, 0.05
 
 
 class SearchIndexTask(BackgroundTask):
-    """Keeps the search index up to date; the intake takes precedence for CPU time."""
+    """Keeps the search index up to date; pauses between batches while the process is busy."""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__()
@@ -44,7 +44,7 @@ class SearchIndexTask(BackgroundTask):
         self.start(_INDEX_POLL_SECONDS)
 
     def step(self) -> float:
-        """Index a batch; returns the seconds to pause, which depend on the load of the process."""
+        """Index a batch; returns the seconds to pause, depending on the load of the process."""
         started = time.monotonic()
         if self._indexer is None:
             self._indexer = make_indexer(self._settings)

@@ -81,7 +81,7 @@ def full_name(node: "NodeReference") -> str:
 
 
 def dag_lines(dag: "DagResult") -> Iterator[str]:
-    """Processes by level. Processes of one level do not wait for each other, unless they form a cycle."""
+    """List processes by level. Processes of one level do not wait for each other, unless they form a cycle."""
     processes = {process.id: process for process in dag.processes}
     waits: dict[str, list[str]] = defaultdict(list)
     for wait in dag.dependencies:

@@ -14,7 +14,7 @@ _SUCCESSFUL = frozenset({"stored", Outcome.PUSHED, Outcome.UNCHANGED, Outcome.OF
 
 
 def plan_lines(result: "ApplyResult", plans: "Sequence[DatasetPlan]") -> Iterator[str]:
-    """Lines of text: the changes that a push would make."""
+    """List the changes that a push would make."""
     changed = 0
     for plan in plans:
         lines = [*_store_lines(plan), *_openmetadata_lines(plan), *_imported_lines(plan)]

@@ -91,7 +91,7 @@ def _check_dead_letters(target: TargetName, status: SyncStatus) -> Iterator[Find
 def _check_comparison(
     target: TargetName, status: SyncStatus, last: ComparisonReport | None, settings: TargetSettings, now_us: int
 ) -> Iterator[Finding]:
-    """Check the age of the last comparison, assuming the service has these settings, and its result."""
+    """Check the result and the age of the last comparison; the age limit follows from these settings."""
     interval = settings.comparison_interval_seconds
     since = last.ended_at if last else status.enabled_at
     late = interval is not None and since is not None and now_us - since > _MISSED_INTERVALS * interval * _SECOND

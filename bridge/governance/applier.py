@@ -24,7 +24,7 @@ _SOURCE = "assets"
 
 
 class DatasetChange(NamedTuple):
-    """Changed facets of a dataset; None removes a facet."""
+    """Changed facets of a dataset; the value None removes a facet."""
 
     name: QualifiedName
     facets: dict[str, dict[str, Any] | None]
@@ -65,7 +65,7 @@ class AssetApplier:
         self._clock = clock
 
     def group_ids(self, names: Iterable[QualifiedName]) -> dict[QualifiedName, bytes]:
-        """Identity group of each dataset, given by any of its names."""
+        """Identity groups by dataset name; each dataset may be given by any of its names."""
         ids = {name: canonical_dataset_name(self._org, *name).id for name in names}
         groups = group_ids(self._db, self._org, set(ids.values()))
         return {name: groups.get(id_, id_) for name, id_ in ids.items()}
@@ -80,7 +80,7 @@ class AssetApplier:
         return dataset_names(self._db, self._org, keys)
 
     def find_own_asset(self, key: bytes, table: str) -> LoadedAsset | None:
-        """The asset that names this dataset, by one of its names or by its table name."""
+        """The asset for exactly this dataset, declared under one of the dataset's names or under its table name."""
         namespace, _, name = table.rpartition(".")
         names = [*group_names(self._db, self._org, key), (namespace, name)]
         return next(
@@ -92,7 +92,7 @@ class AssetApplier:
         self._write([DatasetChange(name, {GOVERNANCE: facet}, (), never_run=False)], self._clock())
 
     def preview(self, loaded: Sequence[LoadedAsset], *, prune: bool = False) -> ApplyResult:
-        """The changes that `apply` would make. Stored assets without a file are included, unless they are pruned."""
+        """Compute the changes that `apply` would make; stored assets without a file still apply unless pruned."""
         loaded_by_name = {(entry.asset.namespace, entry.asset.name): entry for entry in loaded}
         stored = self._assets.all()
         orphaned = [record for record in stored if (record.namespace, record.name) not in loaded_by_name]
@@ -168,7 +168,7 @@ class AssetApplier:
         return [change for change in changes if can_be_written_after(change.name, latest.get(groups[change.name], 0))]
 
     def _write(self, changes: Sequence[DatasetChange], now: int) -> None:
-        """Write events with the current time, or just after the latest facet if the clock was set back."""
+        """Write events with the current time; if the clock was set back, with a time just after the latest facet."""
         changes = [*changes, *self._retractions_under_aliases(changes)]
         groups = self.group_ids(change.name for change in changes)
         latest = facet_times(self._db, self._org, set(groups.values()), STEWARD_FACETS)
@@ -179,7 +179,7 @@ class AssetApplier:
             )
 
     def _retractions_under_aliases(self, changes: Iterable[DatasetChange]) -> list[DatasetChange]:
-        """Remove facets that were also written under an alias, before it was known to be an alias."""
+        """Remove facets that were also written under another name before that name was known to be an alias."""
         removals = [change for change in changes if None in change.facets.values()]
         groups = self.group_ids(change.name for change in removals)
         ids_by_group = datasets_with_facet(self._db, self._org, set(groups.values()), GOVERNANCE)

@@ -18,7 +18,7 @@ _WILDCARDS = frozenset("*?")
 
 
 def _as_list(value: Any) -> Any:
-    """Accept a single string as a list with one element."""
+    """Convert a single string to a list with one element."""
     return [value] if isinstance(value, str) else value
 
 
@@ -137,12 +137,12 @@ class Asset(Section):
 
     @property
     def is_pattern(self) -> bool:
-        """Whether it may match several datasets."""
+        """Whether the asset may match several datasets."""
         return bool(_WILDCARDS & {*self.namespace, *self.name})
 
 
 class AssetFile(Section):
-    """A file with one asset."""
+    """A file that contains one asset."""
 
     asset: Asset
 
@@ -188,7 +188,7 @@ def _column_facet(column: AssetColumn) -> dict[str, Any]:
 
 
 def contract_facet(asset: Asset) -> dict[str, Any] | None:
-    """The contract facet; None without a schema."""
+    """The contract facet; None if the asset has no schema."""
     if asset.columns is None:
         return None
     columns = [column.model_dump(include={"name", "required", "type"}, exclude_none=True) for column in asset.columns]
@@ -196,7 +196,7 @@ def contract_facet(asset: Asset) -> dict[str, Any] | None:
 
 
 def expectations_facet(asset: Asset) -> dict[str, Any] | None:
-    """The expectations facet; None without checks."""
+    """The expectations facet; None if the asset has no checks."""
     if asset.quality is None:
         return None
     return {"checks": [_expected_check(check) for check in asset.quality]}

@@ -1,4 +1,4 @@
-"""Loads asset files; an invalid file does not affect the rest."""
+"""Loads asset files; an invalid file does not prevent other files from being loaded."""
 
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -82,7 +82,7 @@ def load_assets(paths_or_directories: Sequence[Path]) -> LoadResult:
 
 
 def file_stamp(path: Path) -> FileStamp | None:
-    """A stamp that changes whenever the file does; None if the file does not exist."""
+    """A stamp that changes whenever the file changes; None if the file does not exist."""
     try:
         status = path.stat()
     except OSError:

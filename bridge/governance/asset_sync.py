@@ -46,7 +46,7 @@ class DatasetPlan(NamedTuple):
 
     @property
     def imported_fields(self) -> dict[FieldPath, FieldValue]:
-        """Fields that were imported from OpenMetadata and are in no file yet."""
+        """Fields that were imported from OpenMetadata but are not in any file yet."""
         return changed_fields(facet_fields(asset_content(self.facet)), facet_fields(self.facet))
 
     @property
@@ -171,7 +171,7 @@ class AssetSync:
 
 
 def _affected_datasets(result: ApplyResult, loaded: Iterable[LoadedAsset]) -> set[QualifiedName]:
-    """Datasets of the given assets, and all further datasets that change."""
+    """Datasets of the given assets, and all other datasets that change."""
     names = {(entry.asset.namespace, entry.asset.name) for entry in loaded}
     matched = {
         name

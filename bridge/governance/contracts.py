@@ -143,7 +143,7 @@ class ContractChecker:
         return contracts
 
     def _read_versions(self, since: Mapping[bytes, int], limit: int) -> dict[bytes, list[tuple[int, str, str]]]:
-        """Versions of datasets since a time, newest first, with run and columns."""
+        """Versions of each dataset since the time given for the dataset, newest first, with run and columns."""
         versions: dict[bytes, list[tuple[int, str, str]]] = {}
         for dataset, *version in self._db.fetch_for_keys(_VERSIONS, sorted(since.items()), self._org, limit):
             versions.setdefault(dataset, []).append((*version,))

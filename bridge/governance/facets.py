@@ -1,4 +1,4 @@
-"""Combines the assets of a dataset into facets, and selects those that changed."""
+"""Combines the assets of a dataset into facets, and selects the facets that changed."""
 
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
@@ -56,7 +56,7 @@ STEWARD_FACETS = (GOVERNANCE, CONTRACT, EXPECTATIONS, SLA)
 
 
 def can_be_written_after(name: QualifiedName, last_micros: int) -> bool:
-    """Whether a later event is possible; false if the latest one carries the maximum timestamp."""
+    """Whether an event can be later than the latest one; false if that carries the maximum timestamp."""
     if last_micros < MAX_MICROS:
         return True
     _log.warning(

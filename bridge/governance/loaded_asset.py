@@ -57,7 +57,7 @@ def _parse_or_none(record: AssetRecord) -> Asset | None:
 def group_by_dataset(
     datasets: Mapping[QualifiedName, list[LoadedAsset]], group_ids: Mapping[QualifiedName, bytes]
 ) -> dict[QualifiedName, list[LoadedAsset]]:
-    """Combine assets that use different names of one dataset; separately, they would keep overwriting each other."""
+    """Group assets that use different names of one dataset; applied separately, they would overwrite each other."""
     names_by_group: dict[bytes, list[QualifiedName]] = {}
     for name in sorted(datasets):
         names_by_group.setdefault(group_ids[name], []).append(name)

@@ -39,7 +39,7 @@ class FileEdit(NamedTuple):
 
 
 def plan_file_edits(plans: Sequence[DatasetPlan], vocabulary: TagVocabulary) -> list[FileEdit]:
-    """Edits that add remote changes to the files; files that match many datasets are not edited."""
+    """Plan edits that add remote changes to files; files whose asset may match several datasets are not edited."""
     edits = []
     for plan in plans:
         remote_fields = plan.remote_diff.remote.fields if plan.remote_diff else {}
@@ -64,7 +64,7 @@ def plan_file_edits(plans: Sequence[DatasetPlan], vocabulary: TagVocabulary) -> 
 
 
 def edit_file(own: LoadedAsset, facet: Mapping[str, Any], imported: FieldValues, problems: Sequence[str]) -> FileEdit:
-    """Edit that brings a file up to date with these changes and with those that were imported earlier."""
+    """Plan the edit that adds the given changes, and all changes imported earlier, to a file."""
     file_fields = facet_fields(asset_content(facet))
     changes, unapplied = _changes_for_file(
         own, file_fields, changed_fields(file_fields, {**facet_fields(facet), **imported})
@@ -83,7 +83,7 @@ def edit_file(own: LoadedAsset, facet: Mapping[str, Any], imported: FieldValues,
 def _changes_for_file(
     own: LoadedAsset, file_fields: FieldValues, changes: FieldValues
 ) -> tuple[dict[FieldPath, FieldValue], list[str]]:
-    """Changes to write into a file, and problems: removed elements that other asset files set."""
+    """Changes to write into a file, and problems: elements removed remotely that other asset files still set."""
     own_fields = facet_fields(combine_assets([own.asset])[GOVERNANCE])
     own_changes: dict[FieldPath, FieldValue] = {}
     problems = []
@@ -101,7 +101,7 @@ def _changes_for_file(
 
 
 def _edit_text(text: str, changes: FieldValues) -> str:
-    """Edit a text and keep its line endings."""
+    """Edit a text without changing its line endings."""
     if "\r\n" not in text:
         return edit_asset_text(text, changes)
     return edit_asset_text(text.replace("\r\n", "\n"), changes).replace("\n", "\r\n")

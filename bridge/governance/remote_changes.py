@@ -29,7 +29,7 @@ RemoteChangeMode = Literal["apply", "report"]
 
 
 class ImportedChange(NamedTuple):
-    """A change in OpenMetadata, and the edit of the asset file that would match it."""
+    """A change in OpenMetadata, and the edit that would make the same change in the asset file."""
 
     name: QualifiedName
     messages: list[str]
@@ -95,7 +95,7 @@ class RemoteChangeImporter:
         return ImportedChange(name, messages, file_edit)
 
     def _write(self, directory: Path, file_edit: FileEdit) -> None:
-        """Write the patch of a file; the newest one replaces older ones because it contains all changes."""
+        """Write the patch of a file; it replaces older patches because it contains all changes."""
         file = directory / f"{_UNSAFE_CHARACTERS.sub('_', file_edit.source).strip('_')}.patch"
         try:
             directory.mkdir(parents=True, exist_ok=True)

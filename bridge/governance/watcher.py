@@ -69,7 +69,7 @@ class AssetWatcher:
         return PollResult(changed, problems, contract_checks, events, imported)
 
     def _apply_files(self) -> tuple[int, int]:
-        """Apply the files if one of them changed, and periodically to match new datasets."""
+        """Apply the files whenever one of them has changed, and periodically in order to match new datasets."""
         now = self._clock()
         stamps = {
             str(path): file_stamp(path) for location in self._locations for path in [location, *location.rglob("*")]

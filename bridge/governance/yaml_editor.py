@@ -1,4 +1,4 @@
-"""Edits fields of an asset file; comments, key order and untouched lines stay."""
+"""Edits fields of an asset file; keeps comments, key order and untouched lines."""
 
 import difflib
 import io
@@ -95,7 +95,7 @@ def _set_column_field(asset: CommentedMap, path: FieldPath, value: FieldValue) -
 
 
 def _set_field(section: CommentedMap, path: tuple[str, ...], value: FieldValue) -> None:
-    """Set a key and create missing sections; removing a key leaves an empty section."""
+    """Set a key and create missing sections, or remove a key; a section that becomes empty is kept."""
     for key in path[:-1]:
         if not isinstance(section.get(key), CommentedMap):
             if value is None:

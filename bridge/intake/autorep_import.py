@@ -30,7 +30,7 @@ _DEFAULT_ORDER: DateOrder = "mdy"
 
 
 class AutorepImportOptions(NamedTuple):
-    """Settings that reports do not contain. If `order` is None, it is guessed."""
+    """Settings that reports do not contain; if `order` is None, the date order is guessed."""
 
     instance: str
     zone: tzinfo
@@ -50,7 +50,7 @@ class AutorepImportResult(NamedTuple):
     skipped_lines: dict[str, int]
 
     def as_json(self) -> dict[str, Any]:
-        """Public JSON form; its keys are stable."""
+        """Convert to the public JSON form, whose keys are stable."""
         return {"runs": self.runs, "rejected": self.rejected, "problems": self.problems, "others": self.skipped_lines}
 
 
@@ -79,7 +79,7 @@ def import_reports(
 def _parse_reports(
     files: Iterable[Path], options: AutorepImportOptions
 ) -> Iterator[tuple[str, AutorepReport, DateOrder | None]]:
-    """Yield each report with its date order, None if uncertain. All logs form one report, sorted by time."""
+    """Yield each report with its date order (None if uncertain); all logs form a single report, sorted by time."""
     logs: list[LogText] = []
     for file in files:
         text = read_text(file).text
@@ -100,7 +100,7 @@ def _parse_reports(
 
 
 def _sort_logs(logs: list[LogText], order: DateOrder, zone: tzinfo) -> list[LogText]:
-    """Sort logs by their first timestamp. If one cannot be parsed, keep the given order."""
+    """Sort logs by their first timestamp; if any of these timestamps cannot be parsed, keep the given order."""
     with suppress(ValueError):
         return sorted(logs, key=lambda log: parse_report_time(first_timestamp(log.text) or "", order, zone))
     return logs

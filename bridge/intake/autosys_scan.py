@@ -71,7 +71,7 @@ _SOURCE = "autosys scan"
 
 
 class ScanResult(NamedTuple):
-    """Job names by their change since the last scan; entries of `refused` include the reason."""
+    """Names of new, changed and retired jobs since the last scan; entries of `refused` include the reason."""
 
     new: list[str]
     changed: list[str]
@@ -81,7 +81,7 @@ class ScanResult(NamedTuple):
 
     @property
     def retires_most(self) -> bool:
-        """True if more jobs would be retired than stay."""
+        """True if more registered jobs would be retired than kept."""
         return len(self.retired) > len(self.changed) + self.unchanged
 
 
@@ -108,7 +108,7 @@ def plan_scan(registry: VersionRegistry, catalog: JobCatalog, instance: str) -> 
 def apply_scan(
     registry: VersionRegistry, reader: EventReader, writer: Writer, catalog: JobCatalog, options: ScanOptions, by: str
 ) -> ScanResult:
-    """Apply a catalog to the store: events first, so that the next scan completes an interrupted scan.
+    """Apply a catalog to the store; writes events first, so that the next scan completes an interrupted scan.
 
     A job whose event is rejected is not registered: the next scan sends it again.
     """

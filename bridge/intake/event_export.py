@@ -34,7 +34,7 @@ class _Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_f
     payload_base64: bytes | None = None
 
     def original_bytes(self) -> bytes | None:
-        """The input as it was sent; None if it is not stored."""
+        """The input as it was sent; None if the line does not contain the input."""
         return self.payload.encode() if self.payload is not None else self.payload_base64
 
 

@@ -30,7 +30,7 @@ Progress = Callable[[int], None]
 
 
 class EventImportReport(NamedTuple):
-    """Counts of lines by result: `known` ones contain nothing new, `unmerged` ones could not be merged here."""
+    """Counts of lines by result: `known` lines contain nothing new, `unmerged` events could not be merged here."""
 
     events: int = 0
     rejected: int = 0
@@ -49,7 +49,7 @@ class _StoredEvent(NamedTuple):
 
 
 class _ImportedEvent(NamedTuple):
-    """An event and its line in the export."""
+    """An event, and the line of the export that contains it."""
 
     line: ExportedEvent
     payload: bytes
@@ -117,7 +117,7 @@ class EventImporter:
         return missing
 
     def _missing_part(self, imported: _ImportedEvent, stored: _StoredEvent | None) -> IncomingEvent | None:
-        """Build the item that adds what the store lacks: the event, receipts, or the first successful merge."""
+        """Build an item that adds what the store lacks: the event, receipts, or a first successful merge."""
         line = imported.line
         extra_receipts = max(0, line.receipts - stored.receipts) if stored else line.receipts
         is_merged = stored is not None and stored.failure is None
@@ -146,7 +146,7 @@ def _add_receipts(stored: _StoredEvent | None, item: IncomingEvent) -> _StoredEv
 def _parse_lines(
     batch: list[tuple[int, bytes]], on_problem: Callable[[str], None]
 ) -> tuple[list[_ImportedEvent | RejectedInput], int]:
-    """Parse lines; also returns the number of damaged ones."""
+    """Parse lines; also returns the number of damaged lines."""
     parsed: list[_ImportedEvent | RejectedInput] = []
     damaged = 0
     for number, line in batch:

@@ -35,7 +35,7 @@ class EventReader:
         return self.map(event, payload, source, received_at, historical=historical)
 
     def map(self, event: Event, payload: bytes, source: str, received_at: int, *, historical: bool) -> IncomingEvent:
-        """Map a parsed event; one that cannot be mapped is returned with the failure."""
+        """Map a parsed event; an event that cannot be mapped is returned with the failure."""
         try:
             rows, notes = map_event(event, self._options)
         except Exception as error:  # noqa: BLE001 - a bug here must not lose the event: it is stored with its reason
@@ -45,7 +45,7 @@ class EventReader:
         return IncomingEvent(payload, event, rows, notes, received_at, source, historical)
 
     def reject_as(self, rejected: RejectedInput, payload: bytes, source: str) -> RejectedInput:
-        """Reject the input that a rejected event was built from, for the same reason."""
+        """Reject an input because an event that was built from it is rejected, and for the same reason."""
         if rejected.too_large:
             return self.reject(payload, source, InputTooLarge(rejected.reason))
         return self.reject(payload, source, InvalidInput(rejected.reason, rejected.path))
@@ -53,7 +53,7 @@ class EventReader:
     def reject(self, payload: bytes, source: str, error: InvalidInput | InputTooLarge) -> RejectedInput:
         """Build the rejected input of invalid bytes.
 
-        Its hash covers bytes and source, because the same bytes may mean something else in another source. An input
+        The hash covers bytes and source, because the same bytes may mean something else in another source. An input
         that was too large to be received is hashed by the reason.
         """
         reason, path = (error.reason, error.path) if isinstance(error, InvalidInput) else (str(error), "")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class FeedImporter:
-    """Imports the rows of a table as runs of legacy jobs."""
+    """Imports the rows of a table as runs."""
 
     def __init__(self, row_reader: FeedRowReader, writer: Writer, kind: FeedInputKind) -> None:
         self._row_reader = row_reader

@@ -19,7 +19,7 @@ _decoder = msgspec.json.Decoder(dict[str, Any])
 
 
 class FeedInputKind(NamedTuple):
-    """Properties of a whole table that its rows do not contain."""
+    """Properties of a table that its rows do not contain."""
 
     technology: str
     timezone: str = "UTC"

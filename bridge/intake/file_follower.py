@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 class FileFollower:
-    """Follows files until it is stopped. It polls, which works on every file system; an idle file costs one stat."""
+    """Follows files until stopped. Polls them, which works on every file system; an idle file costs one stat call."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class FileFollower:
                     await self._pause(self._poll_seconds)
 
     async def read_all(self) -> None:
-        """Read everything, report incomplete last lines, and return; raises TransientError instead of waiting."""
+        """Read everything and report incomplete last lines; if the store does not respond, raises TransientError."""
         self._waits_for_store = False
         while not self._stopped.is_set() and await self.poll():
             pass
@@ -84,7 +84,7 @@ class FileFollower:
         self._log_problems(problems)
 
     async def poll(self) -> bool:
-        """Scan all files, and read some lines of each one that has more; returns False if nothing was read."""
+        """Scan all files, and read some lines of each file that has more; returns False if nothing was read."""
         problems = await self._scan()
         has_read = False
         for file in self._tracker.files():
@@ -116,7 +116,7 @@ class FileFollower:
         return scan.problems
 
     async def _isolated(self, file: FollowedFile, work: Awaitable[bool], problems: Problems) -> bool:
-        """Await the work on a file; an unreadable file must not stop the rest."""
+        """Await the work on a file; an unreadable file must not stop the work on other files."""
         try:
             return await work
         except FileNotFoundError:
@@ -174,7 +174,7 @@ class FileFollower:
             await self._pause(self._poll_seconds)
 
     async def _report_incomplete_line(self, file: FollowedFile) -> bool:
-        """Store an incomplete last line as rejected; once complete, it is ingested as a whole."""
+        """Store an incomplete last line as rejected; once the line is complete, it is ingested as a whole."""
         incomplete_line = await asyncio.to_thread(self._tracker.read_incomplete_line, file)
         if incomplete_line:
             error = InvalidInput(

@@ -33,7 +33,7 @@ class _FileStart(NamedTuple):
 class FileIngester:
     """Ingests events from files.
 
-    A batch is parsed and written in one thread: a second one would compete for the interpreter lock at every row.
+    A batch is parsed and written in one thread: two threads would compete for the interpreter lock at every row.
     The commit does not need the lock, and runs while the next batch is parsed.
     """
 
@@ -93,7 +93,7 @@ class FileIngester:
                 report = report.add(IntakeReport.of(items))
 
     def _stage(self, items: list[IncomingEvent | RejectedInput], positions: list[FilePosition]) -> StagedGroup | None:
-        """Write a batch; an embedded store commits it later, while the next one is parsed."""
+        """Write a batch; an embedded store commits it while the next batch is parsed."""
         if self._writer.embedded:
             return self._writer.stage(items, positions)
         self._writer.write(items, positions)

@@ -8,7 +8,7 @@ from mappers.canonical.identity import bounded_key, digest
 
 
 def fingerprint(head: bytes, end: int) -> bytes:
-    """Hash the beginning of the ingested part of a file, which appending does not change."""
+    """Hash the beginning of the ingested part of a file; the hash stays the same when the file grows."""
     return digest(head[:end])
 
 

@@ -62,7 +62,7 @@ _IDLE_SECONDS = 60.0
 
 
 class TrackerScan(NamedTuple):
-    """Result of a scan: new files, and positions whose content is no longer in their file."""
+    """Result of a scan: new files, and positions whose file no longer contains the ingested content."""
 
     new: list[FollowedFile]
     unmatched: list[FilePosition]
@@ -86,7 +86,7 @@ class FileTracker:
         return list(self._files.values())
 
     def scan(self) -> TrackerScan:
-        """List the files, and find which are new and which have changed."""
+        """List the files, and find new and changed files."""
         listing = self._finder.list_files()
         scan = TrackerScan([], [], dict(listing.problems))
         present: dict[FileIdentity, list[Path]] = {}
@@ -108,7 +108,7 @@ class FileTracker:
         return scan
 
     def resolve(self, scan: TrackerScan, positions: Mapping[str, FilePosition]) -> list[FollowedFile]:
-        """Find where new files resume: at their own position, or at the position of a file with the same content."""
+        """Resume new files at their own position or, if that does not match, at a position with the same content."""
         present = {file.name for file in self.files()} | {file.name for file in scan.new}
         unmatched = [*scan.unmatched, *(position for name, position in positions.items() if name not in present)]
         own_positions = {file.name: positions[file.name] for file in scan.new if file.name in positions}
@@ -150,11 +150,11 @@ class FileTracker:
         return line
 
     def is_idle(self, file: FollowedFile) -> bool:
-        """True if a file has nothing to read and did not change for a while."""
+        """True if a file has nothing left to read and has not changed for a while."""
         return not file.has_more and self._clock() - file.changed_at > _IDLE_SECONDS
 
     def release(self, files: Iterable[FollowedFile]) -> None:
-        """Close files, and forget deleted ones."""
+        """Close files, and stop tracking deleted files."""
         for file in files:
             self._open_files.close(file.identity)
             if file.is_deleted:
@@ -188,7 +188,7 @@ class FileTracker:
             file.has_more = file.needs_check = True
 
     def _verify(self, file: FollowedFile, scan: TrackerScan) -> None:
-        """Start over if a file no longer contains the ingested part.
+        """Read a file from its beginning again if it no longer contains the ingested part.
 
         A changed file is checked again at the next scan: a second change within one tick of the file system's clock
         does not alter the status if the size stays the same.

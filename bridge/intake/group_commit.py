@@ -1,4 +1,4 @@
-"""Group commit: events that arrive during a commit share the next."""
+"""Group commit: events that arrive during a commit are committed together by the next one."""
 
 import asyncio
 import os
@@ -77,9 +77,9 @@ class GroupCommitter:
         return self._pending_count
 
     def oldest_age(self) -> float:
-        """Seconds that the oldest event has waited; 0 if none is waiting.
+        """Seconds that the oldest event has waited; 0 if no event is waiting.
 
-        While commits fail, the age keeps growing until one succeeds: senders still hold the failed events.
+        If commits fail, the age keeps growing until a commit succeeds, because senders still hold the failed events.
         """
         started_at = self._failing_since
         if started_at is None and self._queue:
@@ -136,7 +136,7 @@ class GroupCommitter:
         self._commit_task = None
 
     def _next_group(self) -> list[_PendingRequest]:
-        """Take requests from the queue until the group is full, but at least one; requests are not split."""
+        """Take at least one request from the queue, and more until the group is full; requests are not split."""
         count = size = 0
         for request in self._queue:
             size += len(request.items)

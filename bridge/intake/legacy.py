@@ -38,7 +38,7 @@ class LegacyInputKind(NamedTuple):
 
 
 class LegacyReader:
-    """Translates legacy bodies to OpenLineage events, and parses the events."""
+    """Translates legacy bodies to OpenLineage events and parses these."""
 
     def __init__(self, reader: EventReader, names: LegacyNamespaces) -> None:
         self._reader = reader
@@ -68,6 +68,6 @@ class LegacyReader:
 
 
 def _with_notes(items: Sequence[IncomingEvent], notes: Sequence[str]) -> list[IncomingEvent]:
-    """Add notes to the last event, which the body describes; an added start event precedes it."""
+    """Add notes to the last event, the one that the body describes; a generated start event may precede it."""
     *start_events, last = items
     return [*start_events, last._replace(notes=list(dict.fromkeys((*notes, *last.notes))))]

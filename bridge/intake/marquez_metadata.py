@@ -93,7 +93,7 @@ class MarquezMetadataSource:
                     yield event
 
     def _dataset_id(self, dataset: JsonObject) -> bytes:
-        """Id of a listed dataset; aliases are listed as the Spark listener wrote them, so they are repaired alike."""
+        """Id of a listed dataset; aliases come from the Spark listener, so they are repaired like those in events."""
         namespace, name = str(dataset["namespace"]), str(dataset["name"])
         if is_alias(dataset):
             namespace = repair_symlink(namespace, name)

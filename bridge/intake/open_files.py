@@ -9,7 +9,7 @@ _MAX_OPEN_FILES = 200
 
 
 class OpenableFile(Protocol):
-    """A file to open, identified by path and inode."""
+    """A file that can be opened, identified by path and inode."""
 
     path: Path
     identity: FileIdentity

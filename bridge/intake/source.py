@@ -9,7 +9,7 @@ from mappers.errors import TransientError
 
 
 class IntakeReport(NamedTuple):
-    """Counts of inputs, the bytes skipped because they were ingested before, and inputs not read completely."""
+    """Counts of inputs, bytes skipped because they were ingested before, and inputs that were not read completely."""
 
     accepted: int = 0
     rejected: int = 0
@@ -36,7 +36,7 @@ class IntakeReport(NamedTuple):
 class EventSource(Protocol):
     """A source of events that is polled.
 
-    The position of the source is stored with or after its items. A crash therefore loses none; some may be read
+    The position of the source is stored with or after its items. A crash therefore loses no items; some may be read
     again, which is harmless. Invalid input is stored with the reason.
     """
 

@@ -36,7 +36,7 @@ _RETRY_SECONDS = 20.0
 
 
 class ProcessBackend(Protocol):
-    """Access of a process to queries, commands and event intake."""
+    """Gives a process access to queries, commands and event intake."""
 
     def query(self, query: Query[A]) -> A:
         """Run a query; raises NotFound and StateConflict."""
@@ -45,7 +45,7 @@ class ProcessBackend(Protocol):
         """Execute a command; raises NotFound and StateConflict."""
 
     def send_events(self, events: Sequence[bytes]) -> list[str]:
-        """Store events; returns the reason for each rejected one."""
+        """Store events; returns the reason for each rejected event."""
 
     def close(self) -> None: ...
 
@@ -123,7 +123,7 @@ class RemoteBackend:
 
 
 def iterate_pages(backend: ProcessBackend, query: Query[Page[T]]) -> Iterator[T]:
-    """All items of a paginated query."""
+    """Iterate over the items of all pages of a query."""
     while True:
         page = backend.query(query)
         yield from page.items

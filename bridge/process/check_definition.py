@@ -1,4 +1,4 @@
-"""Quality checks of a process file and the keys that each kind requires."""
+"""Quality checks of a process file, and the keys that each kind of check requires."""
 
 import re
 from typing import Annotated, Any, Literal
@@ -100,6 +100,6 @@ class CheckDefinition(Section):
         return tuple(self.columns or ([self.column] if self.column else []))
 
     def expected_values(self) -> dict[str, Any]:
-        """Expected values as reported with the outcome."""
+        """Expected values, as reported with the outcome of the check."""
         values = self.model_dump(exclude_none=True, exclude={"on", "check", "name", "severity", "column"})
         return {key: values[key] for key in sorted(values)}

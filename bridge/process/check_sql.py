@@ -22,7 +22,7 @@ class CheckOutcome(NamedTuple):
 
     @property
     def blocks(self) -> bool:
-        """Whether it prevents publication."""
+        """Whether the outcome prevents publication."""
         return not self.passed and self.check.severity == "fail"
 
     def __str__(self) -> str:
@@ -33,7 +33,7 @@ class CheckOutcome(NamedTuple):
 
 
 def measurement_expressions(columns: Mapping[str, str]) -> dict[str, str]:
-    """Row count and order-independent checksum."""
+    """Spark SQL expressions for the row count and an order-independent checksum."""
     hashed_columns = [
         quote_spark_identifier(name) if not kind.startswith(_UNHASHED) else f"to_json({quote_spark_identifier(name)})"
         for name, kind in columns.items()
@@ -48,7 +48,7 @@ def format_checksum(measured: Mapping[str, Any]) -> str:
 
 
 def aggregate_expression(check: CheckDefinition) -> str | None:
-    """Aggregate that decides a check while data is written; None if a query is needed afterwards."""
+    """Build the aggregate that evaluates a check while data is written; None if a query is needed afterwards."""
     column = quote_spark_identifier(check.column) if check.column else ""
     if check.check == "not_null":
         return f"count_if({column} IS NULL)"
@@ -70,7 +70,7 @@ def aggregate_expression(check: CheckDefinition) -> str | None:
 
 
 def check_query(check: CheckDefinition, view: str) -> str:
-    """Query of the single value that decides a check once the data is written."""
+    """Build the query for the value that determines whether a check passes; it runs after the data is written."""
     if check.check == "unique":
         keys = ", ".join(map(quote_spark_identifier, check.key_columns))
         duplicates = f"SELECT count(1) - 1 AS n FROM {view} GROUP BY {keys} HAVING count(1) > 1"
@@ -87,7 +87,7 @@ def check_query(check: CheckDefinition, view: str) -> str:
 
 
 def evaluate(check: CheckDefinition, value: Any, now: datetime) -> CheckOutcome:
-    """Evaluate a check by its measured value."""
+    """Evaluate a check from its measured value."""
     if check.check == "row_count":
         low, high = check.min, check.max
         return CheckOutcome(check, (low is None or value >= low) and (high is None or value <= high), value)
@@ -126,7 +126,7 @@ _PROFILE_METRICS: tuple[tuple[str, str, Callable[[str], bool]], ...] = (
 
 
 def profile_expressions(columns: Mapping[str, str]) -> dict[str, str]:
-    """Profile aggregates of every column, by `metric|column`."""
+    """Build the profile aggregates of all columns, by `metric|column`."""
     return {
         f"{metric}|{name}": template.format(quote_spark_identifier(name))
         for name, kind in columns.items()

@@ -50,7 +50,7 @@ class VersionCleaner:
         self._resolver = InputResolver(backend, file_systems)
 
     def version_folders(self, dataset: DatasetLocation) -> dict[str, str]:
-        """Folders by version; raises ConfigError if there are none."""
+        """Folders by version; raises ConfigError if there are no version folders."""
         folders = {}
         for folder in self._file_systems.for_path(dataset.path_or_table).folders(dataset.path_or_table):
             name = folder.rstrip("/").rpartition("/")[2]
@@ -61,7 +61,7 @@ class VersionCleaner:
         return folders
 
     def clean(self, dataset: DatasetLocation, *, dry_run: bool) -> CleanupResult:
-        """Discard versions before deleting their files: no reader may see a partially deleted version."""
+        """Discard expired versions, then delete their files, so that no reader sees a partially deleted version."""
         folders = self.version_folders(dataset)
         versions = {version.tag: version for version in self._list_versions(dataset)}
         retained = self._select_retained(folders, versions)
@@ -78,7 +78,7 @@ class VersionCleaner:
         )
 
     def _discard(self, dataset: DatasetLocation, versions: list[VersionResult]) -> dict[str, str]:
-        """Discard versions; returns those that must be retained, with the reason.
+        """Discard versions; returns the versions that must be retained, each with the reason.
 
         A version may have been pinned in the meantime; versions that share files with it become valid again.
         """
@@ -114,7 +114,7 @@ class VersionCleaner:
         return retained | self._referenced_versions(retained, paths)
 
     def _too_recent_reason(self, tag: str, *, has_version: bool) -> str | None:
-        """Why a version is too recent to be removed, judged by its name; None otherwise."""
+        """Why a version counts as too recent to be removed, judging by its name; None if it does not."""
         try:
             started_at = datetime.strptime(tag.partition("-")[0], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
         except ValueError:
@@ -126,7 +126,7 @@ class VersionCleaner:
         return None
 
     def _referenced_versions(self, retained: Iterable[str], paths: Mapping[str, str | None]) -> dict[str, str]:
-        """Expired versions that share files with retained ones."""
+        """Expired versions that share files with retained versions."""
         referenced: dict[str, str] = {}
         for tag, path in paths.items():
             manifest = self._resolver.read_version_manifest(path)

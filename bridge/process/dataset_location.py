@@ -21,7 +21,7 @@ class DatasetLocation(NamedTuple):
 
     @property
     def is_mutable(self) -> bool:
-        """Whether it is updated in place, so that older versions cannot be read."""
+        """Whether the dataset is updated in place, so that older versions cannot be read."""
         return updates_in_place(self.namespace)
 
     def __str__(self) -> str:
@@ -53,7 +53,7 @@ def location_from_jdbc(url: str, table: str) -> DatasetLocation:
 def locate_dataset(
     dataset: str, namespace: str | None, format_: str, url: str | None, lake: str | None
 ) -> DatasetLocation:
-    """Locate a dataset by namespace, own path, database, or as a bare name below the lake."""
+    """Locate a dataset by its namespace, by its own path, by its database, or by its bare name below the lake."""
     if format_ == "jdbc":
         if url is None:
             raise ConfigError(f"{dataset}: format jdbc needs options.url")

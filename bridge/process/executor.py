@@ -90,7 +90,7 @@ class PlanExecutor:
         return str(frame._jdf.queryExecution().explainString(mode))  # noqa: SLF001 - as above
 
     def check(self) -> None:
-        """Evaluate the remaining checks in one query; raises InvalidData if a blocking check failed."""
+        """Evaluate the remaining checks in a single query; raises InvalidData if a blocking check failed."""
         self.current_action = "quality"
         for step, checks in self._plan.step_checks.items():
             aggregated = [check for check in checks if aggregate_expression(check) is not None]
@@ -103,7 +103,7 @@ class PlanExecutor:
             raise InvalidData("; ".join(map(str, failures)))
 
     def _check_queries(self) -> list[_CheckQuery]:
-        """Queries of all checks that need one."""
+        """Queries of all checks that need a query."""
         output_queries = [
             _CheckQuery(name, check, check_query(check, self._check_view_name(result)))
             for name, result in self.results.items()
@@ -119,7 +119,7 @@ class PlanExecutor:
         return output_queries + step_queries
 
     def _run_check_queries(self, queries: Sequence[_CheckQuery]) -> None:
-        """Run all queries as columns of one query."""
+        """Run all queries as columns of a single query."""
         if not queries:
             return
         for result in self.results.values():
@@ -161,13 +161,13 @@ class PlanExecutor:
         return result
 
     def _check_view_name(self, result: WriteResult) -> str:
-        """View name of an output: its dataset, with `_new` if an input has the same name."""
+        """View name of an output: the name of its dataset, with the suffix `_new` if an input has the same name."""
         name = result.planned.view
         input_names = {entry.as_.lower() for entry in self._plan.definition.inputs}
         return f"{name}_new" if name.lower() in input_names else name
 
     def _check_step(self, output_name: str, frame: DataFrame, checks: Sequence[CheckDefinition]) -> None:
-        """Evaluate the aggregate checks of a step in one pass."""
+        """Evaluate the aggregate checks of a step in one pass over its rows."""
         if not checks:
             return
         row = frame.agg(
@@ -178,7 +178,7 @@ class PlanExecutor:
         )
 
     def _reporting_output(self, step: str) -> str:
-        """The output that reports the checks of a step: the first that derives from it."""
+        """The output that reports the checks of a step: the first output that derives from the step."""
         steps = self._plan.steps
         names = [
             planned.output.dataset
@@ -193,6 +193,6 @@ class PlanExecutor:
 
 
 def lineage_sources(plan: Plan) -> Mapping[str, Any]:
-    """Datasets by view name."""
+    """Datasets of inputs and materialized steps, by view name."""
     inputs = {entry.input.as_.lower(): entry.location for entry in plan.inputs}
     return inputs | {entry.output.from_.lower(): entry.location for entry in plan.outputs if entry.is_step}

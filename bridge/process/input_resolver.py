@@ -50,7 +50,7 @@ class InputResolver:
         return self._resolve_version(input_, location, resolved, label)
 
     def read_version_manifest(self, path: str | None) -> VersionManifest | None:
-        """The manifest of the version at a path; None if no process wrote it."""
+        """The manifest of the version at a path; None if no process wrote the version."""
         if path is None:
             return None
         file = f"{path.rstrip('/')}/{MANIFEST_NAME}"
@@ -58,7 +58,7 @@ class InputResolver:
         return None if raw is None else decode_version_manifest(raw, file)
 
     def outputs_upstream_of(self, dataset: DatasetLocation, outputs: Mapping[DatasetLocation, str]) -> list[str]:
-        """Outputs that a dataset derives from through other jobs, which would be a cycle."""
+        """Outputs from which a dataset derives through other jobs; reading the dataset would create a cycle."""
         query = LineageQuery(namespace=dataset.namespace, name=dataset.name, direction="upstream", depth=_MAX_DEPTH)
         try:
             edges = self._backend.query(query).edges
@@ -70,7 +70,7 @@ class InputResolver:
     def _resolve_version(
         self, input_: Input, location: DatasetLocation, resolved: ResolvedVersion, label: str
     ) -> PlannedInput:
-        """Locate a version; raises ProcessNotReady if it was overwritten in place."""
+        """Locate a version; raises ProcessNotReady if the version was overwritten in place."""
         fingerprint = resolved.tag
         manifest = self.read_version_manifest(resolved.path) if input_.format in FILE_FORMATS else None
         if manifest is None and input_.format in FILE_FORMATS:
@@ -120,7 +120,7 @@ class InputResolver:
         )
 
     def _fingerprint_files(self, location: DatasetLocation) -> str | None:
-        """Hash of the file list of a location, which changes with the files; None without files."""
+        """Hash of the file list of a location, which changes with the files; None if there are no files."""
         files = self._file_systems.for_path(location.path_or_table).files(location.path_or_table)
         if not files:
             return None
@@ -163,7 +163,7 @@ class InputResolver:
 
 
 def verify_delivery(planned: PlannedInput, file_systems: FileSystems) -> None:
-    """Check size and checksum of every delivered file; raises InvalidData that names all problems."""
+    """Check size and checksum of every delivered file; raises an InvalidData that lists all problems."""
     manifest = planned.delivery
     if manifest is None:
         return

@@ -41,7 +41,7 @@ class LaunchOptions(NamedTuple):
 
     @property
     def spool(self) -> Path:
-        """File of the listener's events."""
+        """File to which the listener writes its events."""
         return spool_file(self.work_folder.absolute() / "spool", self.request.run_id)
 
     def spark_conf(self, version: str) -> dict[str, str]:
@@ -91,12 +91,12 @@ class LazySparkSession:
 
 
 def process_session(options: LaunchOptions) -> LazySparkSession:
-    """Session of a process; its application name differs from the process name, because both are jobs."""
+    """Session of a process; its application is named differently from the process, because both are jobs."""
     return LazySparkSession(f"{options.request.definition.process.name}.spark", options.spark_conf)
 
 
 def utility_session() -> LazySparkSession:
-    """Session without a listener, for files that only Hadoop can reach."""
+    """Session without a listener, for files that can only be read through Hadoop."""
     return LazySparkSession("lineage-bridge", lambda _: {"spark.ui.enabled": "false"})
 
 
@@ -126,7 +126,7 @@ def explain_plan(options: LaunchOptions, backend: ProcessBackend) -> tuple[Plan,
 
 
 def run_process(options: LaunchOptions, backend: ProcessBackend, report: ReportProgress) -> "RunResult":
-    """Run a process; whether or not it succeeds, Spark is then stopped and the listener's events are sent."""
+    """Run a process; afterwards, even if it failed, stop Spark and send the listener's events."""
     require_process_extra()
     from bridge.process.runner import ProcessRunner
 
@@ -210,7 +210,7 @@ def _clear_staging(file_systems: FileSystems, staging: str, plan: Plan) -> None:
 
 
 def _send_listener_events(backend: ProcessBackend, spool: Path, report: ReportProgress) -> None:
-    """Send the listener's events; what cannot be sent stays in the spool for the next run."""
+    """Send the listener's events; events that cannot be sent stay in the spool for the next run."""
     try:
         for reason in send_spool(backend, spool).rejected:
             report(f"a listener event was rejected: {reason}")

@@ -17,7 +17,7 @@ MAX_ROOTS = 64
 
 
 class VersionRoot(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A folder with files of a version, which this version or an earlier one wrote."""
+    """A folder with files of a version; the files were written by this version or by an earlier one."""
 
     path: str
     version: str

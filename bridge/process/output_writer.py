@@ -148,7 +148,7 @@ class OutputWriter:
     def _rows_to_write(
         self, planned: PlannedOutput, frame: DataFrame, columns: Mapping[str, str]
     ) -> tuple[DataFrame, list[VersionRoot]]:
-        """Rows to write, and folders of earlier versions to retain."""
+        """Rows to write, and folders of earlier versions that the new version retains."""
         output, base = planned.output, planned.base_manifest
         if base is None:
             return frame, []
@@ -177,7 +177,7 @@ def _file_format(output: Output) -> tuple[str, dict[str, Any]]:
 
 
 def _check_base_columns(output: Output, base: VersionManifest, columns: Mapping[str, str]) -> None:
-    """Require the columns of the base version; formats with named columns may have additional ones."""
+    """Require the columns of the base version; formats with named columns may have additional columns."""
     label = f"outputs.{output.dataset}: base version {base.version!r}"
     if base.format == "csv" and list(base.columns) != list(columns):
         raise ProcessNotReady(
@@ -202,14 +202,14 @@ def _relative_path(path: str, folder: str) -> str:
 
 
 def _new_roots(planned: PlannedOutput, folder: str, partitions: Sequence[str]) -> list[VersionRoot]:
-    """Folders of the written files; partitions without rows are not replaced."""
+    """Folders of the new version's own files; partitions without new rows are not replaced."""
     if planned.output.replaces_partitions:
         return [VersionRoot(f"{folder}/{partition}", planned.tag, planned.key, partition) for partition in partitions]
     return [VersionRoot(folder, planned.tag, planned.key)]
 
 
 def _total_rows(output: Output, written: int, base: VersionManifest | None) -> int | None:
-    """Row count of the version, if known."""
+    """Row count of the whole version, if known."""
     if base is None:
         return written
     if output.mode == "append" and base.rows is not None:

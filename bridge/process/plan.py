@@ -33,7 +33,7 @@ class PlannedInput(NamedTuple):
 
     @property
     def roots(self) -> list[str]:
-        """Folders of its files; empty if the location itself is read."""
+        """Folders of the input's files; empty if the location itself is read."""
         if self.manifest is None:
             return []
         partition = self.input.partition
@@ -67,7 +67,7 @@ class PlannedOutput(NamedTuple):
 
     @property
     def view(self) -> str:
-        """View name of the output in SQL checks: the last part of the dataset name."""
+        """Name of the output's view in SQL checks: the last part of the dataset name."""
         return _NOT_AN_IDENTIFIER.sub("_", self.output.dataset.rstrip("/").rpartition("/")[2])
 
     def path(self, folder: str) -> str | None:

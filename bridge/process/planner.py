@@ -121,7 +121,7 @@ class Planner:
     def _find_table_version(
         self, output: Output, address: DatasetLocation, key: str, published: ResolvedVersion | None
     ) -> tuple[str, str | None]:
-        """Key of a table's next version, and the tag of an existing version with this content, if any.
+        """Key of a table's next version, and the tag of an existing version that has the same content, if any.
 
         Appended rows remain in all later versions. Rows that replaced others are lost with the next version, so they
         still exist only if their version is published, or newer than the published one.
@@ -163,7 +163,7 @@ class Planner:
             return None
 
     def _cycle_problems(self, inputs: Iterable[PlannedInput], outputs: Mapping[DatasetLocation, str]) -> list[str]:
-        """Inputs that derive from outputs of this process through other jobs."""
+        """List inputs that derive from outputs of this process through other jobs."""
         return [
             f"inputs.{planned_input.input.as_} ({planned_input.location}): cycle: other processes "
             f"derive it from output {output}"
@@ -229,7 +229,7 @@ def resolve_outputs(
 
 
 def contract_problems(inputs: Iterable[PlannedInput]) -> list[str]:
-    """Inputs with columns that differ from the expected ones."""
+    """List inputs whose columns differ from the expected columns."""
     return [
         problem
         for planned_input in inputs
@@ -243,7 +243,7 @@ def contract_problems(inputs: Iterable[PlannedInput]) -> list[str]:
 
 
 def sql_problems(steps: Iterable[PlannedStep], inputs: Iterable[PlannedInput]) -> list[str]:
-    """Columns in the SQL of steps that do not exist; views with unknown columns are not checked."""
+    """List nonexistent columns that the SQL of steps refers to; views with unknown columns are not checked."""
     schemas: dict[str, list[str]] = {
         planned_input.input.as_.lower(): list(planned_input.columns)
         for planned_input in inputs
@@ -277,7 +277,7 @@ def _locate(
 
 
 def _was_rolled_back(version: str | None, publications: Iterable[Publication]) -> bool:
-    """Whether the last publication that involves a version rolled it back."""
+    """Whether the last publication that involves a version was a rollback from it."""
     latest = next(
         (
             publication
@@ -290,7 +290,7 @@ def _was_rolled_back(version: str | None, publications: Iterable[Publication]) -
 
 
 def _extends_published(output: Output) -> bool:
-    """Whether a new version contains part of the published one."""
+    """Whether a new version contains parts of the published version."""
     return output.mode != "overwrite" or output.replaces_partitions
 
 

@@ -62,7 +62,7 @@ class _ParametersFacet(RunFacet):
 
 
 class ParentRun(NamedTuple):
-    """The run that started a run."""
+    """The run that started another run."""
 
     namespace: str
     name: str
@@ -85,7 +85,7 @@ class RunContext(NamedTuple):
 
 
 class OutputLineage(NamedTuple):
-    """Sources of an output, with column lineage where known."""
+    """Sources of an output, and its column lineage if known."""
 
     target: DatasetLocation
     sources: Sequence[DatasetLocation]
@@ -128,7 +128,7 @@ def run_event(
     writes: Sequence[WrittenDataset],
     error: str | None = None,
 ) -> bytes:
-    """JSON of a run event."""
+    """Build the JSON of a run event."""
     run: dict[str, Any] = {}
     if context.parent is not None:
         facets = parent_run
@@ -153,7 +153,7 @@ def run_event(
 def job_event(
     context: RunContext, at: datetime, reads: Sequence[DatasetLocation], writes: Sequence[DatasetLocation]
 ) -> bytes:
-    """JSON of a job event with the declared inputs and outputs."""
+    """Build the JSON of a job event with the declared inputs and outputs."""
     event = ol.JobEvent(
         eventTime=at.isoformat(),
         job=ol.Job(context.namespace, context.name, _job_facets(context)),
@@ -165,7 +165,7 @@ def job_event(
 
 
 def version_event(read: ReadDataset, at: datetime, rows: int | None, path: str) -> bytes:
-    """JSON of a DatasetEvent for a version with an unknown writer."""
+    """Build the JSON of a dataset event for a version whose writer is unknown."""
     facets: dict[str, Any] = {**_dataset_facets(read.version, read.columns), "lineageBridge_path": _PathFacet(path)}
     if rows is not None:
         facets["outputStatistics"] = output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet(rows)

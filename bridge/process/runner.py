@@ -41,7 +41,7 @@ _EXCEPTION_CLASS = re.compile(r"^(?:[\w$]+\.)+([\w$]+(?:Exception|Error)): ")
 
 
 def error_summary(error: BaseException) -> str:
-    """One-line summary of an error; for a Java exception, of its root cause."""
+    """Summarize an error in one line; for a Java exception, summarize the root cause."""
     java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
     text = _root_cause(java) if java is not None and hasattr(java, "getCause") else f"{error}"
     lines = [line.strip() for line in text.splitlines() if line.strip()] or [type(error).__name__]
@@ -63,7 +63,7 @@ RunConclusion = Literal["published", "unchanged"]
 
 
 class OutputVersion(msgspec.Struct, frozen=True):
-    """A version that a run created or found."""
+    """A version that a run wrote, or that already existed."""
 
     dataset: str
     version: str
@@ -214,7 +214,7 @@ class ProcessRunner:
         )
 
     def _output_lineage(self, planned: PlannedOutput) -> OutputLineage:
-        """Lineage of an output, with columns once these are known."""
+        """Lineage of an output, including column lineage once it is known."""
         lineage = OutputLineage(planned.location, self._plan.source_datasets(planned))
         if self._executor is None or planned.output.dataset not in self._executor.results:
             return lineage
@@ -223,7 +223,7 @@ class ProcessRunner:
         return lineage._replace(columns=columns, views=lineage_sources(self._plan))
 
     def _publish(self) -> RunResult:
-        """Publish all outputs or none, unless another version was published in the meantime."""
+        """Publish all outputs, or none if another version of any of them was published in the meantime."""
         results = self._executor.results if self._executor else {}
         items = []
         for output in self._plan.outputs:

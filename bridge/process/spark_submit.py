@@ -19,7 +19,7 @@ _PER_RUN_KEYS = (f"{PREFIX}parentRunId", f"{PREFIX}transport.location")
 def submit_command(
     options: LaunchOptions, arguments: Sequence[str], submit_options: Sequence[str]
 ) -> tuple[list[str], dict[str, str]]:
-    """The command and its environment; `arguments` go to the process, `submit_options` to spark-submit."""
+    """The command and its environment; passes `arguments` to the process and `submit_options` to spark-submit."""
     executable = shutil.which("spark-submit")
     variables = {"PYSPARK_PYTHON": sys.executable}
     if executable is None:

@@ -31,7 +31,7 @@ class _JobType(msgspec.Struct, rename="camel"):
 
 
 class SpoolResult(NamedTuple):
-    """Numbers of sent and skipped events, and the reason for each rejected one."""
+    """Numbers of sent and skipped events, and the reason for each rejected event."""
 
     events: int
     skipped: int
@@ -44,7 +44,7 @@ def spool_file(folder: Path, run_id: str) -> Path:
 
 @contextmanager
 def lock_spool(file: Path) -> Iterator[bool]:
-    """Lock the file of a run; yields False if another process has locked it. The lock ends with the process."""
+    """Lock the spool of a run; yields False if another process holds the lock, which ends with that process."""
     file.parent.mkdir(parents=True, exist_ok=True)
     lock = file.with_suffix(".lock")
     with lock.open("w") as lock_file:
@@ -59,7 +59,7 @@ def lock_spool(file: Path) -> Iterator[bool]:
 
 
 def send_abandoned_spools(backend: ProcessBackend, folder: Path) -> int:
-    """Send the spools of killed runs and of failed deliveries; returns their number."""
+    """Send the spools of killed runs and of failed deliveries; returns the number of spools."""
     sent = 0
     for file in sorted(folder.glob(f"*{_SUFFIX}")):
         with lock_spool(file) as is_free:

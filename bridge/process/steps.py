@@ -23,12 +23,12 @@ class PlannedStep(NamedTuple):
 
     @property
     def sql(self) -> str | None:
-        """The SQL; None for a Python step."""
+        """The SQL of the step; None for a Python step."""
         return None if self.step.python else self.source_code
 
 
 def load_steps(definition: ProcessDefinition, folder: Path) -> tuple[list[PlannedStep], list[str]]:
-    """Load the steps in execution order, and collect all problems."""
+    """Load the steps in execution order; reports all problems at once."""
     problems: list[str] = []
     view_names = {name.lower(): name for name in definition.views}
     loaded = {}
@@ -42,7 +42,7 @@ def load_steps(definition: ProcessDefinition, folder: Path) -> tuple[list[Planne
 
 
 def upstream_names(steps: Iterable[PlannedStep], names: Iterable[str]) -> set[str]:
-    """Names of all inputs and steps that these derive from, themselves included."""
+    """The given names, and the names of all inputs and steps that they derive from."""
     reads: Mapping[str, tuple[str, ...]] = {step.step.name: step.reads for step in steps}
     upstream: set[str] = set()
     pending = list(names)
@@ -77,7 +77,7 @@ def _read_file(file: Path) -> str:
 
 
 def _load_python_source(entry_point: str, folder: Path) -> str:
-    """Source of the module of a function; checks that the function exists without running the module."""
+    """Source code of a function's module; checks that the function exists without running the module."""
     module, _, function = entry_point.partition(":")
     local_module = folder.joinpath(*module.split(".")).with_suffix(".py")
     if local_module.exists():

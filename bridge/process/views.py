@@ -59,7 +59,7 @@ class ViewBuilder:
         self._register(input_.as_, frame)
 
     def add_step(self, planned_step: PlannedStep) -> None:
-        """Create the view of a step; computes nothing."""
+        """Create the view of a step without computing its rows."""
         step = planned_step.step
         if planned_step.sql is None:
             frame = self._call_python(planned_step)
@@ -72,7 +72,7 @@ class ViewBuilder:
         self._register(step.name, frame)
 
     def replace_with_written(self, name: str, frame: DataFrame) -> None:
-        """Continue with the written rows of a step: later steps read them, and their lineage starts there."""
+        """Replace a step's view with its written rows: later steps read these, and their lineage starts there."""
         self._written_lineage[name] = self.column_lineage(name)
         self._sources.add(name.lower())
         self._register(name, frame)
@@ -82,7 +82,7 @@ class ViewBuilder:
         return self._written_lineage.get(name)
 
     def column_lineage(self, view: str) -> QueryLineage | None:
-        """Column lineage of a view; None if a step in between cannot be parsed."""
+        """Column lineage of a view; None if a step between the view and its sources cannot be parsed."""
         if view.lower() in self._sources:
             columns = frame_columns(self.frames[view])
             return QueryLineage(
@@ -96,7 +96,7 @@ class ViewBuilder:
         return compose(steps, view, self._sources)
 
     def step_facets(self) -> list[dict[str, Any]]:
-        """Facets of all steps: what each reads, and its column lineage."""
+        """Facets of all steps: what each step reads, and its column lineage."""
         lineage_by_step = dict(self._query_lineage)
         return [_step_facet(step, lineage_by_step.get(step.step.name)) for step in self._plan.steps]
 

@@ -80,7 +80,7 @@ def _required_operations(kind: str, settings: OpenMetadataSettings) -> Iterator[
 def _missing_permissions(
     access: PermissionsByEntity, settings: OpenMetadataSettings, kinds: tuple[str, ...]
 ) -> list[str]:
-    """Missing permissions, grouped by operation; entity types that the server does not know are skipped."""
+    """Missing permissions, grouped by operation; optional kinds that the server does not know are skipped."""
     missing: dict[str, list[str]] = {}
     for kind in (kind for kind in kinds if kind in access or kind in _NEEDED):
         for operation in _required_operations(kind, settings):
