@@ -6,11 +6,11 @@ class LineageBridgeError(Exception):
 
 
 class PermanentError(LineageBridgeError):
-    """A retry cannot succeed."""
+    """An error that a retry cannot resolve."""
 
 
 class TransientError(LineageBridgeError):
-    """A retry may succeed."""
+    """An error that a retry may resolve."""
 
 
 class InvalidInput(PermanentError):

@@ -43,7 +43,7 @@ class _JdbcServer(NamedTuple):
 
 
 def parse_jdbc_url(url: str) -> JdbcDatabase | None:
-    """Parse a JDBC URL; None if the text is not one. The result contains no user name or password."""
+    """Parse a JDBC URL; None if the text is not a JDBC URL. The result contains no user name or password."""
     match = _JDBC_URL.fullmatch(url.strip())
     if match is None:
         return None

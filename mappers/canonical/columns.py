@@ -7,7 +7,7 @@ import msgspec
 
 
 class SchemaColumn(NamedTuple):
-    """A column; its name is its full path. Nested columns follow their parent, one level deeper."""
+    """A column, named by its full path; `depth` is the nesting level. Nested columns follow their parent."""
 
     name: str
     type: str | None = None

@@ -53,9 +53,9 @@ def job_id(org: str, namespace: str, name: str) -> bytes:
 
 
 def run_id(org: str, run_uuid: str) -> bytes:
-    """Compute the id of a run. It depends on the organisation, because two of them may send the same run UUID.
+    """Compute the id of a run from its organisation and UUID, because two organisations may send the same UUID.
 
-    The first six bytes are copied from the UUID. In a version-7 UUID they are its timestamp, so concurrent runs are
+    The first six bytes are copied from the UUID. In a version-7 UUID, they are a timestamp, so concurrent runs are
     adjacent in every index, and inserting a group of new runs touches few pages.
     """
     return bytes.fromhex(run_uuid[:8] + run_uuid[9:13]) + name_based_id("run", org, run_uuid)[6:]

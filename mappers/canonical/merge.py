@@ -148,7 +148,7 @@ class _RowsOfClass(NamedTuple):
 class Reducer:
     """Merges rows into one row per key in memory, before they are written.
 
-    It merges groups of concurrent requests and, on Spark, the partitions of a backfill.
+    It merges the rows of concurrent requests and, on Spark, of the partitions of a backfill.
     """
 
     def __init__(self) -> None:

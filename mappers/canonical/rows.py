@@ -10,7 +10,7 @@ from mappers.canonical.merge import Const, Key, Max, Min, RegisterMember, Regist
 
 
 class NamespaceRow(NamedTuple):
-    """A naming authority: a scheduler, a bucket, a database server."""
+    """A naming authority, such as a scheduler, a bucket or a database server."""
 
     org_id: Key[str]
     namespace_id: Key[bytes]
@@ -56,7 +56,7 @@ class DatasetSchemaRow(NamedTuple):
 
 
 class DatasetSymlinkRow(NamedTuple):
-    """Another name of a dataset; active unless its facet was deleted later."""
+    """Another name of a dataset; the name is active unless the facet that reported it was deleted later."""
 
     org_id: Key[str]
     dataset_id: Key[bytes]
@@ -99,7 +99,7 @@ class JobRow(NamedTuple):
 
 
 class RunRow(NamedTuple):
-    """A run: its state, its times, the job that claims it, its parent and its root."""
+    """A run: its state, its times, the job it belongs to, its parent run and its root run."""
 
     org_id: Key[str]
     run_id: Key[bytes]
@@ -188,7 +188,7 @@ class DatasetVersionRow(NamedTuple):
 class ColumnLineageRow(NamedTuple):
     """One way in which a job derives a target column from a source column.
 
-    An empty source column means the complete source, an empty target column the complete target. Rows are stored
+    An empty source column stands for the whole source, and an empty target column for the whole target. Rows are stored
     by target: impact queries find the targets of a source through the edges, and then read their rows here.
     """
 
@@ -216,7 +216,7 @@ class LineageSetRow(NamedTuple):
 
 
 class RunLineageRow(NamedTuple):
-    """The last column lineage that a run asserted for a target, and whether the run has explicit lineage for it."""
+    """A run's last column lineage for a target, and whether the run has explicit lineage for that target."""
 
     org_id: Key[str]
     target_id: Key[bytes]

@@ -139,7 +139,7 @@ def asset_content(facet: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def access_tag(namespace: str, name: str) -> str:
-    """Return the name of the tag by which policies select an asset; conditions accept all of its characters."""
+    """Return the name of the tag by which policies select an asset; all its characters are valid in conditions."""
     suffix = digest(f"{namespace}\0{name}".encode()).hex()[:8]
     return f"{_NOT_WORD.sub('_', name)[:100]}_{suffix}"
 

@@ -26,11 +26,11 @@ class MergeBase(NamedTuple):
         )
 
     def for_entity(self, remote_id: str) -> "MergeBase":
-        """Return this base if it belongs to the entity, otherwise an empty one."""
+        """Return this base if it belongs to the entity, otherwise an empty base."""
         return self if self.remote_id == remote_id else MergeBase(remote_id=remote_id)
 
     def remote_fields(self, remote: FieldValues, to_local_value: ToLocalValue) -> dict[FieldPath, FieldValue]:
-        """Convert remote fields to local form; a value that has not changed since it was sent is returned as sent."""
+        """Convert remote fields to local form; values that have not changed since they were sent stay as sent."""
         return {path: self._remote_value(path, remote.get(path), to_local_value) for path in {*remote, *self.sent}}
 
     def _remote_value(self, path: FieldPath, remote: FieldValue, to_local_value: ToLocalValue) -> FieldValue:
@@ -106,7 +106,7 @@ def next_base(
 
 
 def to_record(base: MergeBase, changes: RemoteChanges) -> dict[str, Any]:
-    """Convert to an item's record."""
+    """Convert a base and the remote changes to an item's record."""
     return {
         _SENT: _encode_fields(base.sent),
         _READ: _encode_fields(base.read),

@@ -21,7 +21,7 @@ class Timestamp(NamedTuple):
 
 
 def parse_time(text: str, path: str, notes: list[str]) -> Timestamp:
-    """Parse a time; a time without a zone is assumed to be in UTC, and noted."""
+    """Parse a time; a time without a zone is assumed to be in UTC, and a note is added."""
     try:
         micros, note = parse_timestamp(text)
     except ValueError as error:
@@ -53,39 +53,39 @@ class BodyFields:
         return f"{self._path}.{key}".lstrip(".")
 
     def get(self, *keys: str) -> tuple[str, Any]:
-        """Return name and value of the first of these members that is present, otherwise the first name and None."""
+        """Return the first of these members that is present, as name and value; otherwise the first name and None."""
         self._read_keys.update(keys)
         return next(((key, self._members[key]) for key in keys if key in self._members), (keys[0], None))
 
     def text(self, *keys: str) -> str | None:
-        """Read a text or number as text; None if it is absent. Raises InvalidInput for any other type."""
+        """Read a text or number as text; None if the member is absent. Raises InvalidInput for any other type."""
         key, value = self.get(*keys)
         if isinstance(value, bool) or not isinstance(value, str | int | float | None):
             raise InvalidInput("must be a string", self.path_to(key))
         return None if value is None else _as_text(value, self.path_to(key)).strip() or None
 
     def required(self, *keys: str) -> str:
-        """Read a required text; raises InvalidInput if it is absent."""
+        """Read a required text or number as text; raises InvalidInput if the member is absent."""
         text = self.text(*keys)
         if text is None:
             raise InvalidInput("is missing", self.path_to(keys[0]))
         return text
 
     def time(self, *keys: str) -> Timestamp | None:
-        """Read a time; None if it is absent."""
+        """Read a time; None if the member is absent."""
         key, _ = self.get(*keys)
         text = self.text(*keys)
         return parse_time(text, self.path_to(key), self.notes) if text else None
 
     def object(self, key: str) -> "BodyFields":
-        """Read an object; empty if it is absent."""
+        """Read an object; the result is empty if the member is absent."""
         _, value = self.get(key)
         if not isinstance(value, dict | None):
             raise InvalidInput("must be an object", self.path_to(key))
         return BodyFields(value or {}, self.path_to(key), self.notes)
 
     def objects(self, key: str) -> "list[BodyFields]":
-        """Read a list of objects; empty if it is absent."""
+        """Read a list of objects; the result is empty if the member is absent."""
         _, value = self.get(key)
         if not isinstance(value, list | None):
             raise InvalidInput("must be a list", self.path_to(key))

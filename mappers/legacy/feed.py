@@ -41,9 +41,9 @@ _INTEGER = re.compile(r"-?[0-9]{1,9}")
 
 
 def normalize_row(row: Mapping[str, Any], zone: tzinfo) -> JsonObject:
-    """Convert a row to JSON values and add the zone to times without one, so that repeated rows are recognized.
+    """Convert a row to JSON values, and add the zone to times that lack one, so that repeated rows are recognized.
 
-    Start and end stay unchanged: if the clock was set back, only both together show which hour is meant.
+    Start and end are exceptions: if the clock was set back, only both together show which hour is meant.
     """
     return {key: _json_value(value, None if key.lower() in _TIME_COLUMNS else zone) for key, value in row.items()}
 
@@ -107,7 +107,10 @@ def _job_type_facet(technology: str) -> JsonObject:
 
 
 def _parse_datasets(value: Any) -> list[JsonObject]:
-    """Parse a list of objects or texts, or texts separated by commas; a text is a URL or `NAMESPACE=NAME`."""
+    """Parse datasets from a list of objects or texts, or from a single text with commas between the datasets.
+
+    Each text is a URL or `NAMESPACE=NAME`.
+    """
     items = value if isinstance(value, list) else [part.strip() for part in str(value).split(",")]
     datasets: list[JsonObject] = []
     for item in items:
@@ -132,12 +135,12 @@ def _is_namespace_keyword(namespace: str) -> bool:
 
 
 def _parse_integer(value: Any) -> Any:
-    """Convert the text of an integer; any other value is returned unchanged."""
+    """Convert a text that represents an integer; any other value is returned unchanged."""
     return int(value) if isinstance(value, str) and _INTEGER.fullmatch(value) else value
 
 
 def _set_times(run: JsonObject, values: JsonObject, zone: tzinfo, notes: list[str]) -> None:
-    """Set start and end of a run; a text that is not a time is passed on, and rejected by the translator."""
+    """Set start and end of a run; a text that is not a time is kept, so that the translator rejects it."""
     times = {name: _add_zone(value, zone) for name, value in values.items() if value is not None}
     run.update({name: time if isinstance(time, str) else time.isoformat() for name, time in times.items()})
     start, end = (_parse_datetime(times.get(name)) for name in values)

@@ -27,7 +27,7 @@ class TranslatedBody(NamedTuple):
 
 
 def translate_body(body_format: LegacyFormat, body: bytes, names: LegacyNamespaces, received: str) -> TranslatedBody:
-    """Translate a body; `received` is the time of a request without one.
+    """Translate a body; `received` is used if a request to register a dataset contains no time.
 
     Raises InvalidInput with the offending field.
     """

@@ -47,7 +47,7 @@ class DatasetName(NamedTuple):
 
 
 def read_job_name(job: BodyFields, names: LegacyNamespaces, *, namespace: str | None = None) -> JobName:
-    """Read the name of a job; `namespace` is the default if the body has none."""
+    """Read the name of a job; `namespace` is the namespace to use if the body contains none."""
     sent = job.text("namespace") if namespace else job.required("namespace")
     return job_name(sent or namespace or "", job.required("name"), names, job.path_to("name"))
 
@@ -55,7 +55,7 @@ def read_job_name(job: BodyFields, names: LegacyNamespaces, *, namespace: str | 
 def job_name(namespace: str, name: str, names: LegacyNamespaces, path: str) -> JobName:
     """Resolve a job name.
 
-    `AUTOSYS` stands for the configured instance, `AUTOSYS:PRD` for another one, and `BOX/JOB` for a job in a box.
+    `AUTOSYS` stands for the configured instance, `AUTOSYS:PRD` for the instance PRD, and `BOX/JOB` for a boxed job.
     """
     autosys = _AUTOSYS.fullmatch(namespace)
     if autosys is None:

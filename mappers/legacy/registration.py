@@ -21,7 +21,7 @@ _RUN_ID = ("runId", "run_id")
 
 
 def translate_request(body: BodyFields, names: LegacyNamespaces, received: str) -> list[bytes]:
-    """Translate a request to register a dataset; `received` is its time unless the body contains one.
+    """Translate a request to register a dataset; `received` is the time of submission if the body contains none.
 
     The requested metadata is stored with the request; the dataset does not change until the request is approved.
     """
@@ -40,7 +40,10 @@ def translate_request(body: BodyFields, names: LegacyNamespaces, received: str) 
 
 
 def translate_dataset(body: BodyFields, names: LegacyNamespaces) -> list[bytes]:
-    """Translate a version of an existing dataset to the output of a run if there is a job, else to a DatasetEvent."""
+    """Translate a version of an existing dataset.
+
+    If the body names a job, the version becomes the output of a run, otherwise a DatasetEvent.
+    """
     name = read_dataset_name(body, names)
     version = body.required("version")
     status = (body.text("status") or "COMPLETE").upper()
@@ -57,7 +60,7 @@ def translate_dataset(body: BodyFields, names: LegacyNamespaces) -> list[bytes]:
 def _build_version_event(
     body: BodyFields, name: DatasetName, version: str, status: str, event_type: str, time: Timestamp
 ) -> bytes:
-    """Build the event of a version without a run; unless the status is complete, the version does not exist yet."""
+    """Build the event of a version without a run; if the status is not complete, only the name is stored."""
     version_key = "version"
     if event_type != "COMPLETE":
         body.notes.append(
@@ -70,7 +73,7 @@ def _build_version_event(
 
 
 def _read_run(body: BodyFields, names: LegacyNamespaces) -> tuple[str | None, JobName | None]:
-    """Read the run id and the job name of a version; run and job are either names or objects."""
+    """Read the run id and the job name of a version; the body contains each of them as a text or in an object."""
     _, run = body.get("run")
     run_id = body.object("run").text(*_RUN_ID) if isinstance(run, dict) else body.text("run", *_RUN_ID)
     _, job = body.get("job")
@@ -84,7 +87,7 @@ def _read_run(body: BodyFields, names: LegacyNamespaces) -> tuple[str | None, Jo
 
 
 def translate_process(body: BodyFields, names: LegacyNamespaces) -> list[bytes]:
-    """Translate a run of a process; a missing run id is derived from its start time or, without one, its time."""
+    """Translate a process run; a missing run id is derived from the start time, or else from the event time."""
     job = read_job_name(body, names, namespace=_AUTOSYS)
     state, event_type = parse_event_type(body, "status")
     time, start, end = _required_time(body), body.time("startTime"), body.time("endTime")

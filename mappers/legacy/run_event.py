@@ -44,7 +44,10 @@ def translate_run_event(body: BodyFields, names: LegacyNamespaces) -> list[bytes
 def _event_time(
     event_type: str, start: Timestamp | None, end: Timestamp | None, sent: Timestamp | None, run: BodyFields
 ) -> Timestamp:
-    """Choose the end time of an end event, the start time of a start event, or else any time in the event."""
+    """Choose the time of an event: the end for an end event, the start for a start event, otherwise the time sent.
+
+    If that time is missing, another time in the body is used.
+    """
     if event_type in TERMINAL:
         time = end or sent or start
     elif event_type == "START":

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class Technology(StrEnum):
-    """Technology of the runs in a feed whose rows do not contain it."""
+    """Technology to assume for the runs of a feed whose rows do not name a technology."""
 
     autosys = "AUTOSYS"
     runmgr = "RUNMGR"

@@ -33,7 +33,7 @@ _REQUIRED_ITEM_MEMBERS: dict[str, tuple[str, tuple[str, ...]]] = {
 
 
 def accepted_facets(facets: Mapping[str, Any], owner: str) -> dict[str, Any]:
-    """Complete facet deletions with required members, and drop other facets that lack them."""
+    """Add required members to facet deletions, and drop facets that still lack required members."""
     accepted = {}
     for name, facet in facets.items():
         if not isinstance(facet, dict):
@@ -82,7 +82,7 @@ def dataset_event(dataset: Mapping[str, Any], micros: int) -> dict[str, Any]:
 
 
 def add_base_fields(facets: Mapping[str, Any]) -> dict[str, Any]:
-    """Add producer and schema URL to each facet; without them, Marquez rejects the complete event."""
+    """Add producer and schema URL to each facet; without them, Marquez rejects the whole event."""
     return {name: {"_producer": PRODUCER, "_schemaURL": _ANY_FACET, **facet} for name, facet in facets.items()}
 
 

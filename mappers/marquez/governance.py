@@ -56,7 +56,7 @@ def add_steward_facets(
     declared_job_facets: Mapping[str, Any],
     governance_by_dataset: Mapping[tuple[str, str], Mapping[str, Any]],
 ) -> dict[str, Any]:
-    """Add the job's declared facets and the datasets' governance to a run event, which would otherwise erase them."""
+    """Add declared job facets and dataset governance to a run event, so that Marquez does not erase them."""
     completed = dict(event)
     if declared_job_facets:
         job_facets = {**add_base_fields(declared_job_facets), **(event["job"].get("facets") or {})}

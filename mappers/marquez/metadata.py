@@ -24,7 +24,10 @@ class StoredMetadata(NamedTuple):
 
 
 def dataset_event_from_list(dataset: Mapping[str, Any], stored: StoredMetadata) -> dict[str, Any] | None:
-    """Build an event with metadata that the store lacks; only facets edited by users if the dataset has events."""
+    """Build an event with the dataset metadata that the store lacks, or return None if it lacks nothing.
+
+    If the dataset has events, only facets that users edit are included.
+    """
     facets = _missing_facets(dataset, stored)
     fields = dataset.get("fields") or []
     if fields and not stored.has_events:
@@ -41,7 +44,10 @@ def dataset_event_from_list(dataset: Mapping[str, Any], stored: StoredMetadata) 
 def job_event_from_list(
     job: Mapping[str, Any], name: str, owner: str | None, stored: StoredMetadata
 ) -> dict[str, Any] | None:
-    """Build an event with job metadata that the store lacks; includes inputs and outputs if the job has no events."""
+    """Build an event with the job metadata that the store lacks, or return None if it lacks nothing.
+
+    If the job has no events, its inputs and outputs are included.
+    """
     facets = _missing_facets(job, stored)
     if owner and owner != _ANONYMOUS and "ownership" not in stored.facets:
         facets.setdefault("ownership", {"owners": [{"name": owner}]})
@@ -56,7 +62,7 @@ def job_event_from_list(
 
 
 def possible_job_names(job: Mapping[str, Any]) -> list[str]:
-    """List the names that events may use for a job, because Marquez may have prefixed it with the parent's name."""
+    """List the names that events may use for a job, because Marquez may have prefixed its name with the parent's."""
     name, parent = str(job["name"]), job.get("parentJobName")
     simple = str(job.get("simpleName") or name)
     return [name, simple] if parent and name == f"{parent}.{simple}" else [name]
@@ -65,7 +71,7 @@ def possible_job_names(job: Mapping[str, Any]) -> list[str]:
 def is_alias(dataset: Mapping[str, Any]) -> bool:
     """True if a dataset is listed under a name that is not its physical name.
 
-    This name comes from a symlink, or someone created the dataset by hand under another name.
+    Such a name comes from a symlink, or from someone who created the dataset by hand.
     """
     return dataset.get("physicalName") not in (None, dataset.get("name"))
 

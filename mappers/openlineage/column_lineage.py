@@ -53,7 +53,7 @@ _entries_by_digest: BoundedCache[bytes, ColumnLineageEntries] = BoundedCache(_CA
 
 
 def read_column_lineage_facet(facet: ParsedFacet, notes: list[str]) -> ColumnLineageEntries | None:
-    """Read the entries of a columnLineage facet; a deleted facet has no entries, an invalid one yields None."""
+    """Read the entries of a columnLineage facet; a deleted facet has no entries, and an invalid facet yields None."""
     if facet.body is None:
         return NO_ENTRIES
     content = facet_value(facet, ColumnLineageFacet, notes)
@@ -107,7 +107,7 @@ def _entry(namespace: str, name: str, field: str, target: str, transformation: T
 
 
 def _merge_dataset_level(entries: set[ColumnLineageEntry], targets: set[str]) -> set[ColumnLineageEntry]:
-    """Replace INDIRECT entries for every output column with one for the dataset: producers send either form."""
+    """Replace INDIRECT entries shared by all output columns with one dataset entry; producers send either form."""
     influenced: dict[ColumnLineageEntry, set[str]] = {}
     for entry in entries:
         if entry.type == "INDIRECT" and entry.target_field:

@@ -110,7 +110,7 @@ def parse_event(body: bytes, limits: EventLimits = EventLimits()) -> Event:  # n
 
 
 def normalize_run_uuid(run_id: str, job: tuple[str, str], notes: list[str]) -> str:
-    """Convert a run id to a UUID in lower case, which is derived from job and run id if the run id is not a UUID."""
+    """Convert a run id to a lower-case UUID; a run id that is not a UUID is hashed together with the job."""
     if _UUID.fullmatch(run_id):
         return run_id.lower()
     notes.append(f"run id {run_id[:128]!r} is not a UUID: replaced by one derived from it")

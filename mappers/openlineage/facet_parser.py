@@ -28,7 +28,7 @@ _decoders = {name: msgspec.json.Decoder(facet_type) for name, facet_type in FACE
 class ParsedFacet(NamedTuple):
     """A facet: its canonical body (None if deleted), the hash of the body, its bytes as sent, and its typed value.
 
-    The value is None if the facet is deleted or unknown, and an InvalidInput if it does not match its specification.
+    The typed value is None if the facet is deleted or unknown, and an InvalidInput if it violates its specification.
     """
 
     name: str

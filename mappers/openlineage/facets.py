@@ -171,7 +171,7 @@ class InputField(Struct):
 
 
 class OutputField(Struct):
-    """The sources of a target column, with the fields of facet versions 1-0 to 1-2."""
+    """The sources of a target column; combines the fields of facet versions 1-0 to 1-2."""
 
     inputFields: list[InputField]  # noqa: N815
     transformationType: str | None = None  # noqa: N815
@@ -212,7 +212,7 @@ class LineageEntry(Struct):
 
 
 class LineageFacet(Struct):
-    """Explicit lineage: a job has `entries` (`lineage` in the first draft of the proposal), a dataset `inputs`."""
+    """Explicit lineage: a job has `entries` (`lineage` in the proposal's first draft), and a dataset has `inputs`."""
 
     entries: list[LineageEntry] | None = None
     lineage: list[LineageEntry] | None = None

@@ -24,8 +24,8 @@ _TEST_STATUS = {"pass": "PASS", "fail": "FAIL", "skip": "SKIP"}
 def quality_score(counts: Mapping[str, int]) -> float | None:
     """Compute a quality score from 0 to 100; `counts` contains the number of latest results per status.
 
-    The score is the share of passed checks; a warning counts as half, and skipped checks are ignored. It is None if
-    no check passed, warned or failed.
+    The score is the share of passed checks; a warning counts as half, and skipped checks are ignored. The score is
+    None if no check passed, warned or failed.
     """
     passed, warned, failed = (counts.get(status, 0) for status in ("PASS", "WARN", "FAIL"))
     total = passed + warned + failed

@@ -15,7 +15,7 @@ from mappers.openlineage.names import CanonicalName, canonical_dataset_name, can
 
 
 def team_and_email(owners: list[FacetOwner] | None) -> tuple[str | None, str | None]:
-    """Pick the first owner that is a team, and the first one whose name is an email address."""
+    """Pick the first owner that is a team, and the first owner whose name is an email address."""
     team = next((owner.name for owner in owners or () if "team" in (owner.type or owner.name).lower()), None)
     email = next((owner.name for owner in owners or () if "@" in owner.name), None)
     return team, email
@@ -43,7 +43,7 @@ _RANKS = {
 
 
 class DatasetContext(NamedTuple):
-    """The role of a dataset, and the run and job it belongs to."""
+    """The role of a dataset, and the run and job that the dataset belongs to."""
 
     role: DatasetRole
     run: bytes

@@ -26,10 +26,10 @@ class ReportContext(NamedTuple):
         return parse_report_time(text, self.order, self.zone).isoformat()
 
     def run_interval(self, start: str | None, end: str | None) -> tuple[str | None, str | None]:
-        """Convert start and end to ISO 8601.
+        """Convert the start and end of a run to ISO 8601.
 
-        In an hour that occurs twice, the end is the second occurrence if the first one is before the start. Raises
-        ValueError if even that one is before the start.
+        If the end is in an hour that occurs twice, and its first occurrence is before the start, the second one is
+        used. Raises ValueError if the end is still before the start.
         """
         start_time, end_time = (
             parse_report_time(text, self.order, self.zone) if text else None for text in (start, end)
@@ -42,5 +42,5 @@ class ReportContext(NamedTuple):
 
 
 def run_id(run: int, attempt: int | None) -> str:
-    """Format a run id like the agent does, from run number and attempt."""
+    """Format a run id as the agent does, from the run number and the attempt."""
     return f"{run}/{1 if attempt is None else attempt}"

@@ -49,7 +49,7 @@ def has_time_of_day(text: str) -> bool:
 
 
 def parse_report_time(text: str, order: DateOrder, zone: tzinfo) -> datetime:
-    """Parse a time; raises ValueError if it does not exist. In an hour that occurs twice, the first one is meant."""
+    """Parse a time, as its first occurrence if the hour occurs twice; raises ValueError if it does not exist."""
     match = _PARTS.fullmatch(text)
     if match is None:
         raise ValueError(f"{text!r} is not a time")

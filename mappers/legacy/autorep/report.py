@@ -126,7 +126,7 @@ class _ReportParser:
             self.report.problems.append(Diagnostic(self._file, number, "warning", message))
 
     def flush_alarm(self) -> None:
-        """Add an announced alarm that has no further details."""
+        """If an alarm was announced but no details followed, add it without a name and time."""
         if self._alarm_announced:
             self._alarm_announced = False
             self._add_alarm("ALARM", None)

@@ -20,7 +20,7 @@ _RowsByRun = Mapping[tuple[str, int], ReportRow]
 
 
 def upstream_runs(row: ReportRow, rows: Mapping[str, ReportRow], context: ReportContext) -> list[dict[str, Any]]:
-    """Infer the runs that a run probably waited for, from definitions and times.
+    """Infer which runs a run probably waited for, from job definitions and from start and end times.
 
     A condition tests the states of jobs, not of runs, so the links are marked as inferred.
     """

@@ -18,7 +18,10 @@ END_STATES = frozenset({"SUCCESS", "FAILURE", "TERMINATED", "RESTART"})
 
 
 def is_success(code: int, rule: Mapping[str, str]) -> bool:
-    """True if an exit code means success by `fail_codes`, else by `success_codes`, else by `max_exit_success`."""
+    """True if an exit code means success.
+
+    The first attribute that is set decides: `fail_codes`, then `success_codes`, then `max_exit_success`.
+    """
     if codes := rule.get("fail_codes"):
         return not _contains(code, codes)
     if codes := rule.get("success_codes"):

@@ -48,7 +48,7 @@ class InvalidCondition(PermanentError):
 
 
 class StatusCondition(NamedTuple):
-    """A job has reached a status within the lookback, in minutes."""
+    """The condition that a job has reached a status within the lookback (in minutes)."""
 
     job: str
     instance: str | None
@@ -57,7 +57,7 @@ class StatusCondition(NamedTuple):
 
 
 class ExitCodeCondition(NamedTuple):
-    """The exit code of a job satisfies a comparison."""
+    """The condition that the exit code of a job satisfies a comparison."""
 
     job: str
     instance: str | None
@@ -67,7 +67,7 @@ class ExitCodeCondition(NamedTuple):
 
 
 class GlobalCondition(NamedTuple):
-    """The value of a global variable satisfies a comparison."""
+    """The condition that the value of a global variable satisfies a comparison."""
 
     name: str
     operator: Operator
@@ -186,7 +186,7 @@ def _is_recent(
     own_end: float | None,
     condition: StatusCondition | ExitCodeCondition,
 ) -> bool:
-    """True if a job ended within the lookback; zero means since the last end of the waiting job."""
+    """True if a job ended within the lookback; a lookback of zero means since the last end of the waiting job."""
     if lookback is None or (
         isinstance(condition, StatusCondition) and condition.predicate == "notrunning" and state.ended is None
     ):

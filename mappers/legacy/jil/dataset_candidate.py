@@ -45,7 +45,7 @@ def is_device(path: str) -> bool:
 def dataset_candidates(
     side: Side, text: str | None, evidence: str, confidence: float, variables: Mapping[str, str]
 ) -> DataFlow:
-    """Return the candidate for a path or URL; empty if it contains unknown variables, or does not locate a file."""
+    """List the candidate for a path or URL; the list is empty if variables are unknown or no file is located."""
     path = expand_variables(text or "", variables)
     if not path or "$" in path or "`" in path or is_device(path):
         return []
@@ -74,7 +74,7 @@ class ConnectedDatabase(NamedTuple):
 
 
 def parse_connect_string(text: str | None) -> ConnectedDatabase:
-    """Parse a `connect_string`; the tables of an unknown database are not assigned to any other."""
+    """Parse a `connect_string`; the tables of an unknown database are not assigned to any other database."""
     connect_string = (text or "").strip()
     if not connect_string:
         return ConnectedDatabase(None, "sql_command without connect_string: its datasets are unknown")

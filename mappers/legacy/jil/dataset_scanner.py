@@ -159,7 +159,8 @@ class _CommandScanner:
     def flows(self, commands: Sequence[ShellCommand], job_datasets: DataFlow) -> list[DataFlow]:
         """Group datasets into flows: all commands of a pipe form one flow, and each copied file forms another.
 
-        Datasets of the job itself are added to the flow if there is only one, and form another flow otherwise.
+        The datasets of the job itself are added to the flow of the commands if there is only one flow; otherwise they
+        form a flow of their own.
         """
         pipes: dict[int, DataFlow] = {}
         separate_flows: list[DataFlow] = []

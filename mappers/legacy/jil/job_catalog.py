@@ -41,7 +41,7 @@ class JobDefinition:
         return is_enabled(self.values.get(name, ""))
 
     def set_attributes(self, attributes: Iterable[Attribute]) -> Iterator[Attribute]:
-        """Set the attributes of a statement; yields an attribute that contradicts an earlier one."""
+        """Set a statement's attributes; yields each attribute that contradicts an earlier one in the statement."""
         seen: set[str] = set()
         for attribute in attributes:
             if attribute.name in _ACCUMULATED:

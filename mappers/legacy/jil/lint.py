@@ -167,7 +167,7 @@ def _check_schedule(job: JobDefinition) -> Iterator[Diagnostic]:
 
 
 def _can_hold(catalog: JobCatalog, boxes: Collection[str], atom: Atom) -> bool:
-    """True if an atomic condition can become true: a defined job can reach any status, an undefined job none.
+    """True if an atomic condition can become true; a condition on an undefined job cannot.
 
     A job cannot wait for a box that contains it, because the box runs as long as the job may still start.
     """

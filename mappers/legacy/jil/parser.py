@@ -225,7 +225,7 @@ def _unbalanced(value: str) -> bool:
 
 
 def _remove_comments(text: str) -> str:
-    """Remove comments, except in quoted values and where a comment does not end, as in the path `/tmp/*/x`."""
+    """Remove comments, but leave texts with quotes and paths such as `/tmp/*/x` unchanged."""
     if "/*" not in text or '"' in text:
         return text
     return _INLINE_COMMENT.sub(" ", text)

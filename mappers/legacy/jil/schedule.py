@@ -26,7 +26,7 @@ def job_schedule(job: JobDefinition) -> JsonObject | None:
 
 
 def job_sla(job: JobDefinition) -> JsonObject | None:
-    """Return the deadlines for start and end, and the duration limits; None if there are none."""
+    """Return the deadlines for start and end, and the duration limits; None if the job has neither."""
     sla: JsonObject = {}
     if job.is_on("date_conditions"):
         for name in ("must_start_times", "must_complete_times"):
