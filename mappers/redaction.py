@@ -84,7 +84,7 @@ def redact_command(text: str) -> str:
 
 
 def redact_value(name: str, value: str) -> str:
-    """Redact the whole value if its name denotes a secret, otherwise only the secrets in it."""
+    """Redact the whole value if its name denotes a secret, otherwise only the secrets within the value."""
     return MASK if is_secret_name(name) else redact_command(value)
 
 

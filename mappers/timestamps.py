@@ -10,7 +10,7 @@ MAX_MICROS = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
 
 
 def format_timestamp(micros: int) -> str:
-    """Format a time like the views of the store, with microseconds and `Z`."""
+    """Format a time as the views of the store do, with microseconds and `Z`."""
     return (_EPOCH + timedelta(microseconds=micros)).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 

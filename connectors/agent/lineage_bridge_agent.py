@@ -169,7 +169,7 @@ def wait_readable(descriptor, seconds):
 
 
 def _detach_from_job(*keep):
-    """Detach from the session, directory, signals, streams and files of the job, so that none stays in use."""
+    """Detach from the job's session, directory, signals, streams and files, so that none of them stays in use."""
     os.setsid()
     os.chdir("/")
     for name in _FORWARDED_SIGNALS:
@@ -514,7 +514,7 @@ class Spool:
         return True
 
     def lock(self):
-        """Take the delivery lock; return the file that holds it, or None if it is taken or the spool is unusable."""
+        """Take the delivery lock; return the locked file, or None if the lock is taken or the spool is unusable."""
         try:
             if not self.is_private():
                 return None
@@ -942,7 +942,7 @@ class ChildCommand:
 class GroupSignalProbe:
     """A child process in the agent's process group that reports whether a signal was sent to the whole group.
 
-    It inherits the blocked signals, so a group signal stays pending in it until the agent asks for it.
+    The probe inherits the blocked signals, so a signal to the group stays pending in the probe until the agent asks.
     """
 
     def __init__(self):
@@ -1114,7 +1114,10 @@ def build_end_event(spool, command_run, result):
 
 
 def deliver_with_retries(spool, connection, status_writer):
-    """Deliver pending events for up to DELIVERY_SECONDS; an agent that lingers waits only for the first attempt."""
+    """Deliver pending events for up to DELIVERY_SECONDS.
+
+    `status_writer` is closed after the first attempt; an agent that waits for the delivery then stops waiting.
+    """
     deadline, delay = time.monotonic() + DELIVERY_SECONDS, 0.5
     _, _, stop_reason = deliver_pending(spool, connection, deadline)
     os.close(status_writer)
@@ -1280,7 +1283,7 @@ def _register(kind, body):
 
 
 def register_and_deliver(kind, body, spool, url, api_key):
-    """Spool a registration and deliver it in the background; return False if it did not fit and was dropped."""
+    """Spool a registration and deliver it in the background; return False if the spool did not accept it."""
     body.setdefault("time", _iso_time(time.time()))
     if kind == "dataset":
         body = normalize_registration(body)
@@ -1292,7 +1295,7 @@ def register_and_deliver(kind, body, spool, url, api_key):
 
 
 def normalize_registration(body):
-    """Name the dataset like `run` names the datasets in its options, and add the path of a file."""
+    """Name the dataset as `run` names the datasets in its options, and add the path if the dataset is a file."""
     name, namespace, base_dir = str(body["name"]), body.get("namespace"), _current_dir()
     dataset = build_dataset(str(namespace), name, base_dir) if namespace else parse_dataset(name, base_dir)
     normalized = dict(dataset.pop("facets", {}), **body)
@@ -1357,7 +1360,7 @@ def tolerant(parse):
 
 
 def parse_exit_codes(text):
-    """Parse exit codes such as 0,4-8 into inclusive ranges; raises ValueError if one is invalid."""
+    """Parse exit codes such as 0,4-8 into inclusive ranges; raises ValueError if a code is invalid."""
     ranges = []
     for part in filter(None, text.replace(" ", "").split(",")):
         first, dash, last = part.partition("-")

@@ -54,7 +54,7 @@ class JilFileList(NamedTuple):
 
 
 def find_jil_files(paths: Iterable[Path]) -> JilFileList:
-    """List the given files, and the files ending with `.jil` in the given folders, sorted and without hidden ones."""
+    """List the given files, and the visible files ending with `.jil` in each given folder, sorted by path."""
     listing = JilFileList([], {})
     for path in paths:
         if not path.is_dir():

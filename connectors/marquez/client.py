@@ -119,7 +119,7 @@ class MarquezClient:
         return self._get_or_none("dataset", _dataset_path(namespace, name))
 
     def is_created_by_hand(self, namespace: str, name: str) -> bool:
-        """True if the latest version of a dataset was not written by a run; aliases have no versions."""
+        """True if the latest version of a dataset was not written by a run; False for aliases (they have none)."""
         response = self._request(
             "dataset", "GET", f"{_dataset_path(namespace, name)}/versions", params={"limit": "1"}, member="versions",
             allow_missing=True,
@@ -198,8 +198,8 @@ class MarquezClient:
     ) -> HttpResponse:
         """Send a request once.
 
-        `member` is a member of the JSON object that the server returns; None for 201 without a body. Any other
-        success comes from another server, such as a proxy, and must not count as one.
+        The server must return a JSON object that has the member `member`, or 201 without a body if `member` is None.
+        Any other successful response comes from another server, such as a proxy, and must not count as success.
         """
 
         def check_response(response: HttpResponse) -> LineageBridgeError | None:

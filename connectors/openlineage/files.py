@@ -52,7 +52,7 @@ def read_records(file: BinaryIO, start: int = 0) -> Iterator[RawRecord]:
     """Read events one by one; `start` is 0 or the end of an earlier record.
 
     A JSON document that spans several lines is one record, an array has one record per element, and any other file
-    is read line by line. An incomplete last line is returned without an end, because it may still be growing.
+    is read line by line. An incomplete last line is returned with offset 0, because it may still be growing.
     """
     if start:
         file.seek(start)

@@ -243,9 +243,10 @@ class OpenMetadataClient:
         return self._session.delete("delete edge", path, member=None) is not None
 
     def put_statuses(self, pipeline: str, statuses: Sequence[JsonObject]) -> None:
-        """Write pipeline statuses with the fields that the server supports; if one is invalid, all are rejected.
+        """Write pipeline statuses with the fields that the server supports.
 
-        Servers without bulk requests get one status per request, so statuses before one that they reject are written.
+        If a status is invalid by our own validation, none is sent. Servers without bulk requests get one status per
+        request; if such a server rejects a status, the statuses before it have been written.
         """
         for status in statuses:
             if problem := self._validation_error("pipelineStatus", status):
@@ -262,7 +263,7 @@ class OpenMetadataClient:
             )
 
     def post_result(self, case: str, body: JsonObject) -> bool:
-        """Post the result of a test case; False if there is already one for the same time, which is not replaced."""
+        """Post the result of a test case; False if there is a result for the same time, which is not replaced."""
         if problem := self._validation_error("testCaseResult", body):
             raise TargetRejected(problem, 0)
         try:

@@ -20,7 +20,7 @@ class _Body(msgspec.Struct):
 
 
 def response_error(response: HttpResponse, request: str, now: datetime | None = None) -> LineageBridgeError:
-    """Translate an error response to a transient error, a rejected token, or a permanent error."""
+    """Translate an error response to TargetUnavailable, TargetMisconfigured or TargetRejected."""
     message = f"{request}: {response.status} {_error_text(response)}".rstrip()
     if response.status in _UNAUTHORIZED_STATUSES or response.is_redirect:
         return TargetMisconfigured(message)

@@ -59,7 +59,7 @@ class OpenMetadataSession:
     def features(self) -> ServerFeatures:
         """Return the features of the server.
 
-        They are cached until the server becomes unreachable, which may mean that it is being upgraded.
+        The features are cached until the server becomes unreachable, which may mean that it is being upgraded.
         """
         with self._features_lock:
             return self._features or self.fetch_features(retry=True)
@@ -117,7 +117,7 @@ class OpenMetadataSession:
     ) -> HttpResponse:
         """Send a request, with retries.
 
-        `member` is a member of the JSON object that the server returns; None if its responses are empty. Any other
+        The server must return a JSON object that has the member `member`, or no body if `member` is None. Any other
         response comes from another server, such as a proxy, and must not count as success.
         """
         encoded = None if body is None else _encode(body)
@@ -156,7 +156,7 @@ class OpenMetadataSession:
         seconds: float,
         with_token: bool,
     ) -> HttpResponse:
-        """Send a request, and send it once more if its token is rejected and there is a new one."""
+        """Send a request; if the token is rejected and a new token is available, send the request once more."""
         for token in self._tokens_to_try() if with_token else [""]:
             auth_header = {"Authorization": f"Bearer {_check_token(token)}"} if with_token else {}
             self._rate_limiter.acquire()
@@ -175,7 +175,7 @@ class OpenMetadataSession:
         return response
 
     def _tokens_to_try(self) -> Iterator[str]:
-        """Yield the token and then, if the caller continues because it was rejected, a new one."""
+        """Yield the current token; if the caller continues after a rejection, yield a new token, if any."""
         token = self._token.get()
         yield token
         if self._token.refresh(token):
@@ -191,7 +191,7 @@ def decode_body(response: HttpResponse, url: str) -> JsonObject:
 
 
 def _expect_member(response: HttpResponse, url: str, member: str | None) -> HttpResponse:
-    """Reject a response without the member, or a body where none is expected."""
+    """Reject a response that lacks the expected JSON member, or that has a body if no member is expected."""
     if (member is None and response.body) or (member is not None and member not in decode_body(response, url)):
         raise _unexpected_response(response, url)
     return response

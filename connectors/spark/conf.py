@@ -43,7 +43,7 @@ class ParentRun(NamedTuple):
 
 
 class ConfOptions(NamedTuple):
-    """Options of a conf."""
+    """Options from which a conf is built."""
 
     release: SparkRelease
     transport: ListenerTransport = ListenerTransport.http

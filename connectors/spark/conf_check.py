@@ -198,7 +198,7 @@ def _check_transport(prefix: str, listener_conf: Mapping[str, str]) -> Iterator[
 
 
 def _check_transport_order(prefix: str, kinds: list[str], listener_conf: Mapping[str, str]) -> Iterator[ConfProblem]:
-    """Warn about a file transport that runs after an HTTP transport, whose failure skips it.
+    """Warn about a file transport that is skipped if an HTTP transport before it fails.
 
     Transports run in the order of their names.
     """

@@ -33,7 +33,7 @@ def format_python(conf: Mapping[str, str]) -> str:
 
 
 def read_defaults(path: Path) -> dict[str, str]:
-    """Read a conf file like Spark does; raises ConfigError with the name of the file."""
+    """Read a conf file as Spark does; raises ConfigError with the name of the file."""
     try:
         return parse_defaults(path.read_bytes().decode("utf-8"))
     except OSError as error:
@@ -45,7 +45,7 @@ def read_defaults(path: Path) -> dict[str, str]:
 
 
 def parse_defaults(text: str) -> dict[str, str]:
-    """Parse a conf like Spark does; of several entries with the same key, the last one is used."""
+    """Parse a conf as Spark does; of several entries with the same key, the last one is used."""
     conf = {}
     for line in _logical_lines(text):
         entry = _ENTRY.fullmatch(line)

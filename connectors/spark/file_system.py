@@ -33,7 +33,7 @@ class FileSystem(Protocol):
         """Write a file atomically."""
 
     def files(self, path: str) -> list[DataFile]:
-        """List the data files in a folder and its subfolders, or the file itself, sorted by path."""
+        """List the data files in a folder and its subfolders, sorted by path; for a file, list the file itself."""
 
     def folders(self, path: str) -> list[str]:
         """List the direct subfolders of a folder, sorted."""
@@ -155,7 +155,7 @@ class HadoopFileSystem:
 
 
 class FileSystems:
-    """Selects the file system of a path; Spark starts at the first path that is not on this machine."""
+    """Selects the file system of a path; Spark is started on the first access to a path on another system."""
 
     def __init__(self, session: Callable[[], "SparkSession"]) -> None:
         self._local: FileSystem = LocalFileSystem()
@@ -177,7 +177,7 @@ def _data_file(file: Path) -> DataFile:
 
 
 def _walk(top: Path) -> Iterator[Path]:
-    """List files like Spark does, without hidden names, but including partitions whose names begin with `_`."""
+    """List files as Spark does: without hidden names, but including partitions whose names begin with `_`."""
     for folder, folders, names in os.walk(top, followlinks=True):
         folders[:] = sorted(name for name in folders if not _is_hidden(name))
         yield from (Path(folder, name) for name in sorted(names) if not _is_hidden(name))

@@ -45,7 +45,7 @@ class WriteOptions(NamedTuple):
 
 
 def read_frame(session: SparkSession, options: ReadOptions) -> DataFrame:
-    """Read a dataset lazily; unknown columns are inferred immediately."""
+    """Read a dataset lazily; columns that are not given are determined immediately."""
     reader = session.read.format(options.format).options(**_DEFAULTS.get(options.format, {}), **options.options)
     if options.format in {"delta", "iceberg"}:
         return (reader.option("versionAsOf", options.version) if options.version else reader).load(options.location)
@@ -87,7 +87,7 @@ def frame_columns(frame: DataFrame) -> dict[str, str]:
 
 
 def merge_frames(base: DataFrame, new: DataFrame, keys: Sequence[str]) -> DataFrame:
-    """Add the new rows to the base rows, replacing those with equal keys. Null equals null."""
+    """Replace the base rows whose keys occur in the new rows, and add all other new rows. Null equals null."""
     left, right = base.alias("l"), new.select(*_quoted_columns(keys)).distinct().alias("r")
     equal_keys = [F.col(f"l.`{key}`").eqNullSafe(F.col(f"r.`{key}`")) for key in keys]
     condition = equal_keys[0]

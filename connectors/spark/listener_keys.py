@@ -190,7 +190,7 @@ def _add_transport(prefix: str, conf: Mapping[str, str], accepted: AcceptedKeys)
 def _add_section(
     prefix: str, keys_by_type: TypedSection, conf: Mapping[str, str], accepted: AcceptedKeys
 ) -> list[str]:
-    """Add the keys of a section for its type, or for all types if it has none; returns these types."""
+    """Add the keys of a section for its type, or for all types if no known type is set; returns these types."""
     type_name = conf.get(f"{prefix}type", "")
     types = [name for name in keys_by_type if name.lower() == type_name.lower()] or list(keys_by_type)
     for name in types:

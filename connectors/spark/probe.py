@@ -96,7 +96,7 @@ def _job_conf(conf: Mapping[str, str]) -> dict[str, str]:
 
 
 def _kill(job: "subprocess.Popen[bytes]") -> None:
-    """Kill a job and its child processes; if it has ended, there are none."""
+    """Kill a job and its child processes; do nothing if the job has ended."""
     if job.poll() is None:
         os.killpg(job.pid, signal.SIGKILL)
         job.wait()
@@ -109,7 +109,8 @@ def _file_size(path: Path) -> int:
 def _count_new_events(path: Path, offset: int, folder: str) -> int:
     """Count the events that the job appended.
 
-    These are the events of all runs, and their parent runs, that have an event with the name of the job's folder.
+    Runs are recognized by an event that contains the name of the job's folder; all events of such a run and of its
+    parent run are counted.
     """
     if not path.is_file():
         return 0
@@ -131,7 +132,7 @@ def _run_ids(line: bytes) -> list[str]:
 
 
 def _undelivered(arrived: Mapping[str, int], created: int, reported: set[str]) -> Iterator[ConfProblem]:
-    """Report destinations that lack events for no reported reason."""
+    """Report destinations that lack events, unless a reason has already been reported."""
     for key, count in arrived.items():
         transport = key.rpartition(".")[0]
         if count < created and not any(section.startswith(transport) for section in reported):

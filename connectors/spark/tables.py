@@ -139,7 +139,7 @@ def _find_snapshot(session: SparkSession, options: LoadOptions) -> str | None:
 
 
 def _merge(session: SparkSession, table: str, frame: DataFrame, keys: Sequence[str]) -> None:
-    """Replace rows that have equal keys (null equals null) and insert the others; the columns must be the same."""
+    """Replace rows with equal keys (null equals null), and insert all others; both sides need the same columns."""
     table_columns, new_columns = session.table(table).columns, frame.columns
     if {column.lower() for column in table_columns} != {column.lower() for column in new_columns}:
         raise InvalidData(

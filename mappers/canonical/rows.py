@@ -188,8 +188,8 @@ class DatasetVersionRow(NamedTuple):
 class ColumnLineageRow(NamedTuple):
     """One way in which a job derives a target column from a source column.
 
-    An empty source column stands for the whole source, and an empty target column for the whole target. Rows are stored
-    by target: impact queries find the targets of a source through the edges, and then read their rows here.
+    An empty source column stands for the whole source, and an empty target column for the whole target. Rows are
+    stored by target: impact queries find the targets of a source through the edges, and then read their rows here.
     """
 
     org_id: Key[str]

@@ -74,7 +74,7 @@ class _ParsedType(NamedTuple):
 
 
 def column_type(type_name: str | None) -> JsonObject:
-    """Type fields of a column; an unknown type is UNKNOWN, and displayed as it was written."""
+    """Return the type fields of a column; an unknown type becomes UNKNOWN, but is displayed as written."""
     text = (type_name or "").strip()
     if not text:
         return {"dataType": "UNKNOWN"}
@@ -88,7 +88,7 @@ def column_type(type_name: str | None) -> JsonObject:
 
 @lru_cache(maxsize=4_096)
 def _cached_type_fields(text: str) -> JsonObject:
-    """Type fields of a short type, cached because a warehouse has few of them; callers must copy the result."""
+    """Return the cached type fields of a short type; callers must copy the result before they change it."""
     return _type_fields(_parse(text))
 
 
@@ -127,7 +127,7 @@ def _scalar_fields(data_type: str, arguments: tuple[str, ...]) -> JsonObject | N
 
 
 def _fallback_fields(keywords: str) -> JsonObject:
-    """Type fields by the first keyword: `interval year`, `timestamp(6)`."""
+    """Return the type fields for the first keyword, such as INTERVAL for `interval year`."""
     first = keywords.partition(" ")[0]
     return (
         {"dataType": "ARRAY", "arrayDataType": "UNKNOWN"}

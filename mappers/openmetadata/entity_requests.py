@@ -102,7 +102,7 @@ def service_request(service: ServiceRef) -> EntityRequest:
 
 
 def _parent_requests(location: EntityLocation) -> Iterable[EntityRequest]:
-    """Build requests for the entities between the service and the dataset, which not all services have."""
+    """Build requests for the entities between the service and the dataset; some services have no such entities."""
     collections = {"table": ("databases", "databaseSchemas"), "apiEndpoint": ("apiCollections",)}.get(
         location.kind, ()
     )

@@ -51,7 +51,7 @@ class TagVocabulary(NamedTuple):
         return word if "." in word else fqn(self.glossary, word)
 
     def local_tag(self, name: str) -> str:
-        """Return a tag as stewards write it: as a plain word only if the word resolves to this tag."""
+        """Return a tag as stewards write it: as a plain word if the word resolves to the tag, otherwise in full."""
         word = name.removeprefix(f"{self.classification}.")
         return word if word and self.tag_fqn(word) == name else name
 
@@ -62,7 +62,7 @@ class TagVocabulary(NamedTuple):
 
 
 def desired_fields(facet: Mapping[str, Any], vocabulary: TagVocabulary) -> dict[FieldPath, FieldValue]:
-    """Return the fields that a governance facet sets on an entity; its owners are not resolved yet."""
+    """Return the fields that a governance facet sets on an entity; the owners are not resolved yet."""
     scalars: dict[FieldPath, FieldValue] = {
         DESCRIPTION: facet.get("description"),
         DISPLAY_NAME: facet.get("displayName"),

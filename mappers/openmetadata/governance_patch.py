@@ -40,7 +40,7 @@ NO_REFERENCES = ReferenceIds({}, {}, {})
 
 
 def build_patch(entity: JsonObject, changes: FieldValues, references: ReferenceIds) -> list[JsonObject]:
-    """Build the operations that change fields of an entity; None removes a field."""
+    """Build the operations that change fields of an entity; a value of None removes a field."""
     operations: list[JsonObject] = []
     labels: dict[str | None, dict[FieldPath, FieldValue]] = {}
     custom: dict[str, FieldValue] = {}

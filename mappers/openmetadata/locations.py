@@ -139,7 +139,7 @@ def _entity_type(scheme: str, layout: ServiceLayout) -> EntityType:
 
 
 def _service(scheme: str, kind: EntityType, mapping: ServiceMapping | None) -> tuple[str, str]:
-    """Return kind and type of a service; only mapped services have the type of their system."""
+    """Return kind and type of a service; only a mapped service gets the type of its system."""
     service, custom = CUSTOM_SERVICES[kind]
     if mapping is None:
         return service, custom

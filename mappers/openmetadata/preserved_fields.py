@@ -79,7 +79,7 @@ _EDITABLE_TEXTS = frozenset({"description", "displayName"})
 
 
 def preserve_fields(collection: str, desired: JsonObject, existing: JsonObject) -> JsonObject:
-    """Add to a request the existing values that it omits and a PUT would erase."""
+    """Add to a request the existing values that it omits and that a PUT would therefore erase."""
     body = dict(desired)
     for key in FIELDS_ERASED_BY_PUT.get(collection, ()):
         existing_value = _to_request_value(key, existing.get(key))
@@ -142,7 +142,7 @@ def _choose_value(key: str, desired: Any, existing: Any) -> Any:
 def _merge_parts(
     desired: list[JsonObject] | None, existing: list[JsonObject] | None, own_members: frozenset[str]
 ) -> list[JsonObject]:
-    """Add the existing members of each column or task to the desired ones, except members that only we set."""
+    """Add existing members to the desired columns or tasks, except members that only lineage-bridge sets."""
     if not desired:
         return existing or []
     existing_by_name = {part["name"]: part for part in existing or []}

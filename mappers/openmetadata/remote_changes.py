@@ -93,7 +93,7 @@ def _import_tags(
 def _import_column_tags(
     fields: FieldValues, name: str, remote: frozenset[str], vocabulary: TagVocabulary
 ) -> dict[FieldPath, FieldValue]:
-    """Translate column tags into the flags that they stand for, and all others into classifications."""
+    """Translate column tags into flags if flags exist for them, otherwise into classifications."""
     path = (COLUMNS, name, "classifications")
     flags = {flag: vocabulary.tag_fqn(flag.capitalize()) for flag in _FLAGS}
     previous = as_set(fields.get(path))

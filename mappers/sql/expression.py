@@ -117,7 +117,7 @@ def _conditional_operands(node: exp.Expression) -> _Operands:
 
 
 def _compared_operands(node: exp.Expression) -> _Operands:
-    """Yield every operand as a condition, and each possible result also as a value: for NULLIF, only the first."""
+    """Yield every operand as a condition, and also as a value if it can be the result (in NULLIF, only the first)."""
     for child in child_nodes(node):
         yield child, CONDITIONAL
         if not isinstance(node, exp.Nullif) or child is node.this:

@@ -76,7 +76,7 @@ class FromClause:
         self.join_all(node)
 
     def join_all(self, node: exp.Expression) -> None:
-        """Add the joins and lateral views of a SELECT, a view or a query."""
+        """Add the joins and lateral views that are attached to a SELECT, a view or a query."""
         for join in node.args.get("joins") or ():
             self._add_join(join)
         for lateral in node.args.get("laterals") or ():

@@ -14,7 +14,7 @@ from mappers.sql.select_statement import apply_to_all, select, sort_sources
 def trace_columns(sql: str, schemas: Mapping[str, Sequence[str]]) -> QueryLineage:
     """Trace the result columns of a query to columns of its views; `schemas` lists the columns by view.
 
-    Raises InvalidSql if the text is not one query, or if no view has one of its columns. A view without a schema is
+    Raises InvalidSql if the text is not one query, or uses a column that no view has. A view without a schema is
     assumed to have every requested column, but `*` expands to none of them. The columns that `structure.*`, `inline`
     and unknown table functions create are unknown, so references to them have no sources. Unknown functions count as
     TRANSFORMATION.
@@ -62,7 +62,7 @@ class _QueryAnalyzer:
         self.problems[printable(f"{source_position(self._sql, node)}: {message}")] = None
 
     def relation(self, query: exp.Expression, scope: Scope) -> Relation:
-        """Analyze a query; names that it does not define may refer to columns of the scope."""
+        """Analyze a query; names that the query does not define may refer to columns of the scope."""
         return self._analyze(query, Scope(scope.ctes, scope if scope.relations or scope.outer else None))
 
     def _analyze(self, query: exp.Expression, context: Scope) -> Relation:

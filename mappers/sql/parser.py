@@ -92,7 +92,7 @@ def _parse(dialect: Dialect, tokens: list[Token], sql: str) -> list[exp.Expressi
 
 
 def _reject_other_statements(tokens: Sequence[Token]) -> None:
-    """Reject anything but a single query by its tokens, before parsing it."""
+    """Check the tokens of a text before it is parsed, and reject anything but a single query."""
     if not tokens:
         raise InvalidSql("line 1, column 1: the query is empty")
     if tokens[0].token_type not in _QUERY_STARTS:

@@ -122,7 +122,7 @@ class Scope:
         return merge_incomplete_views(*(member.relation.incomplete_views for member in self.relations))
 
     def resolve(self, parts: Sequence[str]) -> ColumnSources | str:
-        """Find the sources of a name in this or an enclosing scope; returns an error message if there are none."""
+        """Find the sources of a name in this or an outer scope, or the error if the name is unknown or ambiguous."""
         scope: Scope | None = self
         while scope is not None:
             for candidate in scope.resolve_candidates(parts):

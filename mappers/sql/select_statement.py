@@ -58,8 +58,8 @@ class SelectStatement:
     def _having_sources(self) -> ColumnSources:
         """Find the sources of HAVING and QUALIFY.
 
-        In HAVING, the name of a grouping column refers to that column. Any other name refers to a column of the
-        select list, if there is one.
+        In HAVING, the name of a grouping column refers to that column. Any other name refers to the column with this
+        name in the select list, if there is one.
         """
         scope, outputs = self._scope, self._scope.outputs
         group = self._node.args.get("group")
@@ -115,7 +115,10 @@ def sort_sources(node: exp.Expression, scope: Scope, queries: SubqueryReader) ->
 def grouping_sources(
     keys: Iterator[exp.Expression], scope: Scope, queries: SubqueryReader, transformation: ColumnTransformation
 ) -> ColumnSources:
-    """Find the sources of grouping or sort keys; a number is a position in the select list, ALL the whole list."""
+    """Find the sources of grouping or sort keys.
+
+    A number refers to a position in the select list, and ALL refers to the whole list.
+    """
     sources = NO_SOURCES
     for key in keys:
         if isinstance(key, exp.Literal) and not key.is_string:

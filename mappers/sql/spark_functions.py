@@ -48,7 +48,7 @@ def contains_aggregate(expression: exp.Expression) -> bool:
 
 
 def generated_names(function: exp.Expression) -> list[str] | None:
-    """Return the column names of a function that generates rows; None if they are unknown or it generates none."""
+    """Return the names of generated columns; None if they are unknown or the function generates no rows."""
     return _GENERATED_COLUMNS.get(_function_name(function))
 
 
@@ -93,7 +93,7 @@ _NOT_CALLS = (exp.Cast, exp.Exists)
 
 
 def column_name(node: exp.Expression) -> str:
-    """Return the name that Spark gives to a column; only a guess for functions with several names."""
+    """Return the name that Spark gives to a column; for functions with several names, the result is only a guess."""
     if format_node := _FORMATTERS.get(type(node)):
         return format_node(node)
     if isinstance(node, exp.Cast) and isinstance(node.this, exp.Column | exp.Dot):
@@ -114,7 +114,7 @@ def _branches(node: exp.Case) -> list[str]:
 
 
 def _dot_prefix(node: exp.Dot) -> str:
-    """Return the prefix of a field's name; empty for a field of a column, whose name is used alone."""
+    """Return the prefix that Spark adds to the name of a field; empty if the field belongs to a column."""
     root = node
     while isinstance(root.this, exp.Dot):
         root = root.this
