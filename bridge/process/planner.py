@@ -138,7 +138,7 @@ class Planner:
         return key, existing.tag
 
     def _find_by_key(self, address: DatasetLocation, key: str) -> tuple[str, ResolvedVersion | None]:
-        """Find the version with a key; an invalid version is written again under a key with a suffix."""
+        """Find the version with a key. If that version is invalid, try suffixes, so that it is written again."""
         candidate = key
         for number in count(2):
             version = self._resolve_or_none(address, f"version:{candidate}")

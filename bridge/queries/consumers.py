@@ -20,7 +20,7 @@ GROUP BY e.target_id, e.evidence
 
 
 class Consumer(NodeReference, frozen=True):
-    """A job that reads a dataset or declares it as an input, with the times of the first and last such event."""
+    """A job that reads a dataset or declares it as an input, and the times of the first and last event about this."""
 
     owners: list[str]
     evidence: Literal["observed", "declared"]
@@ -35,7 +35,7 @@ class _Reader(NamedTuple):
 
 
 class ConsumersQuery(DatasetSubjectQuery[Page[Consumer]], frozen=True, kw_only=True):
-    """Jobs that read a dataset, by name."""
+    """Jobs that read a dataset, sorted by name."""
 
     path = "/consumers"
     result_type = Page[Consumer]

@@ -7,9 +7,9 @@ N = TypeVar("N", bound=Hashable)
 
 
 def strongly_connected_components(successors: Mapping[N, Sequence[N]]) -> Iterator[list[N]]:
-    """Group nodes that can reach each other; every node is in exactly one group, often alone.
+    """Group nodes that can reach each other; every node is in exactly one group, which often contains no other node.
 
-    Tarjan's algorithm, in linear time and without recursion: a path may be longer than the call stack allows.
+    Runs Tarjan's algorithm in linear time and without recursion, because paths may exceed the recursion limit.
     """
     index: dict[N, int] = {}
     low_link: dict[N, int] = {}
@@ -50,7 +50,7 @@ def _next_unvisited(
 
 
 def _pop_until(stack: list[N], last: N) -> Iterator[N]:
-    """Pop nodes, up to and including this one."""
+    """Pop nodes, up to and including `last`."""
     while stack:
         node = stack.pop()
         yield node

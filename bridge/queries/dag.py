@@ -35,7 +35,7 @@ _decoder: msgspec.json.Decoder[dict[str, Any]] = msgspec.json.Decoder(dict[str, 
 
 
 class Dependency(msgspec.Struct, frozen=True):
-    """One process runs after another: it reads an output of the other, or the dependency is declared."""
+    """One process runs after another, because it reads an output of the other or the dependency is declared."""
 
     before: str
     after: str
@@ -49,7 +49,7 @@ class Dependency(msgspec.Struct, frozen=True):
 
 
 class DagProcess(NodeReference, frozen=True):
-    """A process, and the version of its active definition; null if none is registered."""
+    """A process, and the version of its active definition; the version is null if no definition is registered."""
 
     version: str | None
     #: The id of its box according to the definition: it starts after the box, and the box ends after it.
@@ -153,7 +153,7 @@ _Node = bytes | _DatasetNode
 
 
 class _ReadersAndWriters(NamedTuple):
-    """The writers and the readers of each dataset, and whether each was observed."""
+    """The writers and the readers of each dataset, and whether each of them was observed in a run."""
 
     writers: dict[bytes, dict[bytes, bool]]
     readers: dict[bytes, dict[bytes, bool]]
@@ -206,7 +206,7 @@ def _inferred_dependencies(usage: _ReadersAndWriters) -> Iterator[_JobDependency
 def _find_cycles(
     usage: _ReadersAndWriters, declared: Iterable[_JobDependency], ordered: list[bytes]
 ) -> list[list[str]]:
-    """Find processes that depend on each other. Datasets are nodes too; edges between all jobs would be too many."""
+    """Find processes that depend on each other. Datasets are nodes too, to avoid an edge per writer and reader."""
     position = {job: index for index, job in enumerate(ordered)}
     successors: dict[_Node, list[_Node]] = {job: [] for job in ordered}
     for dataset in usage.writers.keys() & usage.readers.keys():
@@ -228,7 +228,7 @@ def _find_cycles(
 def _find_unproduced_datasets(
     ctx: QueryContext, usage: _ReadersAndWriters, ordered: list[bytes], defined: Collection[bytes]
 ) -> list[UnproducedDataset]:
-    """Find inputs that no job writes. Jobs of an integration do not count: all their raw files would be listed."""
+    """Find inputs that no job writes. Inputs of integration jobs are ignored, because many are raw files."""
     readers_by_dataset = {dataset: jobs for dataset, jobs in usage.readers.items() if dataset not in usage.writers}
     jobs = {job for readers in readers_by_dataset.values() for job in readers}
     relevant = {job for (job,) in ctx.db.fetch_for_ids(_UNINTEGRATED, sorted(jobs), ctx.org)} | set(defined)

@@ -1,4 +1,4 @@
-"""Finds the events that set a register, by time, reference and content hash."""
+"""Finds the events behind a stored value by their time, the ids they mention and the hashes of their facets."""
 
 from collections.abc import Iterable, Iterator
 from struct import Struct
@@ -25,7 +25,7 @@ _MAX_CANDIDATES = 1_000
 
 
 class RegisterOrder(NamedTuple):
-    """The order of the assertion that won a register: its rank, its time and the hash of its content."""
+    """The rank, the time and the content hash of the assertion that won a register."""
 
     rank: int
     micros: int
@@ -50,7 +50,7 @@ def decode_order(order: bytes) -> RegisterOrder:
 
 
 def rank_name(rank: int) -> str:
-    """Return the name of a rank, as shown to users."""
+    """Return the name of a rank as shown to users."""
     return Rank(rank).name.lower().replace("_", " ") if rank in set(Rank) else str(rank)
 
 

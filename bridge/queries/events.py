@@ -38,14 +38,14 @@ class EventRecord(msgspec.Struct, frozen=True):
 
 
 class EventsResult(msgspec.Struct, frozen=True):
-    """A page of events; `next` continues after it, at the end of the log as well."""
+    """A page of events; `next` is the cursor for later events, even if this page ends at the end of the log."""
 
     items: list[EventRecord]
     next: int
 
 
 class EventsQuery(Query[EventsResult], frozen=True, kw_only=True):
-    """Raw events: the newest, or those after a sequence number."""
+    """Raw events: the newest events, or the events after a sequence number."""
 
     path = "/events"
     result_type = EventsResult

@@ -79,7 +79,7 @@ _EVIDENCE_SOURCES: dict[str, str] = {
 
 
 class Fact(msgspec.Struct, frozen=True):
-    """A fact about a dataset: its source, its time, and the events that set it."""
+    """A fact about a dataset: its source, its time, and the events that stated it."""
 
     fact: str
     value: str | None
@@ -89,7 +89,7 @@ class Fact(msgspec.Struct, frozen=True):
 
 
 class Assertion(msgspec.Struct, frozen=True):
-    """One reason for an edge: the kind of evidence, its job, its run, and its events."""
+    """One reason for an edge: the kind of evidence, with its job, run and events."""
 
     evidence: str
     said_by: str
@@ -101,7 +101,7 @@ class Assertion(msgspec.Struct, frozen=True):
 
 
 class ColumnDerivation(msgspec.Struct, frozen=True):
-    """One derivation of a column, whether the newest run still reports it, and the event that first did."""
+    """One derivation of a column, whether the newest run still reports it, and the event that first reported it."""
 
     hop: ColumnHopResult
     active: bool
@@ -111,7 +111,7 @@ class ColumnDerivation(msgspec.Struct, frozen=True):
 
 
 class Explanation(msgspec.Struct, frozen=True):
-    """The reasons for facts about a dataset, for an edge into it, or for one of its columns."""
+    """The reasons for the facts about a dataset, for an edge into the dataset, or for one of its columns."""
 
     dataset: NodeReference
     facts: list[Fact] = []
@@ -124,7 +124,7 @@ class Explanation(msgspec.Struct, frozen=True):
 
 
 class ExplainQuery(DatasetSubjectQuery[Explanation], frozen=True, kw_only=True):
-    """The events and facets behind the facts about a dataset, an edge into it, or one of its columns."""
+    """The events and facets behind the facts about a dataset, an edge into the dataset, or one of its columns."""
 
     path = "/explain"
     result_type = Explanation
@@ -196,7 +196,7 @@ class ExplainQuery(DatasetSubjectQuery[Explanation], frozen=True, kw_only=True):
 
 
 class _EdgeSource(DatasetSubjectQuery[Any], frozen=True, kw_only=True):
-    """The source of the edge that is explained."""
+    """The source dataset of the edge to explain."""
 
 
 def _member_ids(ctx: QueryContext, dataset: bytes) -> set[bytes]:

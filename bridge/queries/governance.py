@@ -45,7 +45,7 @@ class ContractResult(msgspec.Struct, frozen=True):
 
 
 class GovernanceResult(msgspec.Struct, frozen=True):
-    """The governance of a dataset as stewards wrote it, and whether its newest versions met the contract."""
+    """The governance of a dataset as stewards wrote it, and whether the newest versions met the contract."""
 
     dataset: NodeReference
     governance: dict[str, Any] | None

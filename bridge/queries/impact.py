@@ -1,4 +1,4 @@
-"""Query: what a change of a dataset affects, and who owns it."""
+"""Query: datasets and jobs that a change of a dataset affects, and their owners."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -51,7 +51,7 @@ class _RunVersions:
 
 
 def _smallest_versions(rows: list[tuple[bytes, bytes, str]]) -> dict[tuple[bytes, bytes], str]:
-    """Keep one version per run and dataset: a dataset with several names may be reported under each."""
+    """Keep one version per run and dataset, because a dataset with several names may be reported under each name."""
     versions: dict[tuple[bytes, bytes], str] = {}
     for run, dataset, version in sorted(rows, key=lambda row: (row[0], row[1], row[2]), reverse=True):
         versions[run, dataset] = version
@@ -156,7 +156,7 @@ class LineageQuery(DatasetSubjectQuery[LineageResult], frozen=True, kw_only=True
 
 
 class ColumnLineageQuery(DatasetSubjectQuery[ColumnLineageResult], frozen=True, kw_only=True):
-    """Upstream and downstream lineage of a column with its transformations, as the newest runs reported it."""
+    """Upstream and downstream lineage of a column with transformations, as reported by the newest runs."""
 
     path = "/columns/{field}/lineage"
     result_type = ColumnLineageResult

@@ -18,7 +18,7 @@ WHERE n.org_id = ?1 AND n.namespace_uri > ?2 ORDER BY n.namespace_uri LIMIT ?3
 
 
 class NamespaceRecord(msgspec.Struct, frozen=True):
-    """A namespace, when it was first seen, and how many names of datasets and jobs it contains."""
+    """A namespace, the time it was first seen, and the numbers of dataset and job names that it contains."""
 
     namespace: str
     since: str
@@ -27,7 +27,7 @@ class NamespaceRecord(msgspec.Struct, frozen=True):
 
 
 class NamespacesQuery(Query[Page[NamespaceRecord]], frozen=True, kw_only=True):
-    """The namespaces of the store, by name."""
+    """The namespaces of the store, sorted by name."""
 
     path = "/namespaces"
     result_type = Page[NamespaceRecord]

@@ -125,7 +125,7 @@ class RegisteredProcess(NodeReference, frozen=True):
 
 
 class RegisteredProcessesQuery(Query[Page[RegisteredProcess]], frozen=True, kw_only=True):
-    """The registered processes by name, each with its last run."""
+    """The registered processes, sorted by name, each with its last run."""
 
     path = "/processes"
     result_type = Page[RegisteredProcess]
@@ -201,7 +201,7 @@ class DefinitionsQuery(JobSubjectQuery[Page[DefinitionVersion]], frozen=True, kw
         return Page([definition_version(definition) for definition in page], next_cursor)
 
     def _process_id(self, ctx: QueryContext) -> bytes:
-        """Find a process by id or name, even if it has only run and has no definitions."""
+        """Find a process by id or name; a process that has run is found even if it has no definitions."""
         by_name = self.id is None and self.namespace is not None and self.name is not None
         if by_name:
             process = process_id(ctx.org, self.kind, self.namespace or "", self.name or "")

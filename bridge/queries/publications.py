@@ -35,7 +35,7 @@ class PublicationsQuery(DatasetSubjectQuery[Page[Publication]], frozen=True, kw_
 
 
 class PinsQuery(Query[Page[PinnedVersion]], frozen=True, kw_only=True):
-    """The pins of all datasets, by name."""
+    """The pins of all datasets, sorted by pin name."""
 
     path = "/pins"
     result_type = Page[PinnedVersion]

@@ -81,7 +81,7 @@ class QualityQuery(DatasetSubjectQuery[QualityChecksResult], frozen=True, kw_onl
 
 
 def check_results_of_run(ctx: QueryContext, run: bytes) -> list[CheckResult]:
-    """Read the results of the checks that a run made on its datasets."""
+    """Read the results of the checks that a run performed on its datasets."""
     return [_result(row) for row in ctx.db.fetch_all(_OF_RUN, ctx.org, run)]
 
 

@@ -22,7 +22,7 @@ Cursor = Annotated[str | None, msgspec.Meta(description="`next` of the previous 
 
 
 class QueryContext(NamedTuple):
-    """The store as one organisation sees it, and the rule that folds its jobs."""
+    """The store as one organisation sees it, and the rule that folds jobs."""
 
     db: Database
     org: str
@@ -86,14 +86,14 @@ def _reject_unstorable(text: str, parameter: str) -> None:
 
 
 class Page(msgspec.Struct, Generic[T], frozen=True):
-    """A page of results; `next` is the cursor of the next page, null on the last page."""
+    """A page of results; `next` is the cursor of the next page, or null on the last page."""
 
     items: list[T]
     next: str | None = None
 
 
 def paginate(rows: Sequence[T], limit: int, key: Callable[[T], Sequence[Any]]) -> tuple[list[T], str | None]:
-    """Return the first `limit` rows and the cursor of the next page; a surplus row shows that there is one."""
+    """Return the first `limit` rows, and the cursor of the next page if there are more rows than that."""
     page = list(rows[:limit])
     return page, _format_cursor(key(page[-1])) if len(rows) > limit else None
 

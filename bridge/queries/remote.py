@@ -29,7 +29,7 @@ class RemoteQueryService:
         self._client = client
 
     def run(self, query: Query[A]) -> A:
-        """Run a query; raises the errors of a local store, and Unreachable if the service does not respond."""
+        """Run a query; raises the same errors as a local store, and Unreachable if the service does not respond."""
         path, parameters = to_request(query)
         result_type: type[A] = query.result_type
         return decode_response(self._client.url, path, self._client.get(path, parameters), result_type)
@@ -39,7 +39,7 @@ class RemoteQueryService:
 
 
 def decode_response(url: str, path: str, response: HttpResponse, result_type: type[A]) -> A:
-    """Decode a response; raises the errors that a store raises, and Unreachable for temporary failures."""
+    """Decode a response; raises the same errors as a local store, and Unreachable for temporary failures."""
     status, _, body = response
     try:
         if status == 200:

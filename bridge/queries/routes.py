@@ -25,13 +25,13 @@ def routes_of(query_type: type[Query[Any]]) -> list[str]:
 
 
 def id_route(query_type: type[Query[Any]]) -> str:
-    """Return the route of a query by the id of its subject, if it has one."""
+    """Return the route by which a query is requested with the id of its subject, if there is such a route."""
     path = query_type.path.replace(_FIELD, "")
     return f"{_ROOT}/{query_type.subject}/{{id}}{path}" if query_type.subject else f"{_ROOT}{path}"
 
 
 def name_route(query_type: type[Query[Any]]) -> str | None:
-    """Return the route of a query by the name of its subject; None if that has no name."""
+    """Return the route by which a query is requested with its subject's name; None if the subject has no name."""
     if query_type.subject in {None, "run"}:
         return None
     return id_route(query_type).replace("{id}", "by-name")

@@ -78,7 +78,7 @@ def _page(
 def run_record(
     ctx: QueryContext, run: RunHistoryEntry, *, steps: int = 0, application: RunHistoryEntry | None = None
 ) -> RunRecord:
-    """Build the record of a run with up to `steps` of its newest steps; with `application`, the record of a step."""
+    """Build the record of a run with up to `steps` of its newest steps; pass `application` only for a step."""
     step_entries = recent_steps(ctx.db, ctx.org, steps + 1, run.run_id) if steps else []
     return RunRecord(
         run.run_uuid,
@@ -177,7 +177,7 @@ class RunQuery(Query[RunDetailsResult], frozen=True, kw_only=True):
 
 
 def _dataset_usage(ctx: QueryContext, sql: str, run: bytes) -> list[DatasetUsageResult]:
-    """List the datasets of a run, each once: several jobs may report it, under several names."""
+    """List each dataset of a run once, although several jobs may report the dataset under several names."""
     figures_by_dataset: dict[bytes, tuple[str | int | None, ...]] = {}
     for dataset, *figures in ctx.db.fetch_all(sql, ctx.org, run):
         merged = figures_by_dataset.get(dataset, (None,) * len(figures))

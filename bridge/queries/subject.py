@@ -61,7 +61,7 @@ _SHOWN_COLUMNS = 20
 
 
 def require_column(ctx: QueryContext, dataset: bytes, column: str) -> None:
-    """Raise NotFound, listing known columns, if a dataset has no such column."""
+    """If a dataset has no such column, raise a NotFound that lists the known columns."""
     columns = [name for (name,) in ctx.db.fetch_all(_COLUMNS, ctx.org, dataset) if name]
     if column not in columns:
         ellipsis = ", …" if len(columns) > _SHOWN_COLUMNS else ""

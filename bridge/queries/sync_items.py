@@ -76,7 +76,7 @@ class SyncItemResult(msgspec.Struct, frozen=True):
 
 
 class SyncEdgeResult(msgspec.Struct, frozen=True):
-    """An edge as it was last written: its source, its job and the number of its columns."""
+    """An edge as it was last written: source, job and number of columns."""
 
     source: NodeReference
     job: NodeReference | None
@@ -88,7 +88,7 @@ class SyncEdgeResult(msgspec.Struct, frozen=True):
 
 
 class SyncExplanation(msgspec.Struct, frozen=True):
-    """The sync state of a dataset or job in a target."""
+    """How a dataset or job is synced to a target."""
 
     target: str
     about: NodeReference

@@ -85,7 +85,7 @@ class VersionResult(msgspec.Struct, frozen=True):
 
 
 class LastSuccessResult(msgspec.Struct, frozen=True):
-    """The last successful run that wrote a dataset, or null."""
+    """The last successful run that wrote a dataset; null if there is no such run."""
 
     dataset: NodeReference
     run_id: str | None
@@ -112,7 +112,7 @@ class VersionsQuery(DatasetSubjectQuery[Page[VersionResult]], frozen=True, kw_on
 
 
 class LastSuccessQuery(DatasetSubjectQuery[LastSuccessResult], frozen=True, kw_only=True):
-    """The last successful run that wrote a dataset, for its freshness."""
+    """The last successful run that wrote a dataset, which shows how fresh the dataset is."""
 
     path = "/last_success"
     result_type = LastSuccessResult
@@ -172,7 +172,7 @@ def _results(ctx: QueryContext, dataset: bytes, rows: list[_VersionRow]) -> list
 
 
 class PartitionResult(msgspec.Struct, frozen=True):
-    """A partition, and the versions from which `latest` and `published` read it, if any."""
+    """A partition, and the versions from which `latest` and `published` read the partition, if any."""
 
     partition: str
     latest: str | None
@@ -198,7 +198,7 @@ class ResolveVersionQuery(DatasetSubjectQuery[ResolvedVersion], frozen=True, kw_
 
 
 class PartitionsQuery(DatasetSubjectQuery[Page[PartitionResult]], frozen=True, kw_only=True):
-    """The partitions of a dataset by name, and the version that each is read from."""
+    """The partitions of a dataset, sorted by name, and the versions that they are read from."""
 
     path = "/partitions"
     result_type = Page[PartitionResult]
@@ -235,7 +235,7 @@ class PartitionsQuery(DatasetSubjectQuery[Page[PartitionResult]], frozen=True, k
 
 
 def _partitions_of(version: Version) -> set[str]:
-    """Partitions that a version contains or that were invalidated."""
+    """Partitions that a version contains, and partitions of the version that were invalidated."""
     return {*(version.partitions or ()), *version.invalid} - {WHOLE_VERSION}
 
 
@@ -244,7 +244,7 @@ def _is_readable(version: Version, partition: str) -> bool:
 
 
 def _invalid_reasons(newest: Sequence[Version]) -> dict[str, dict[str, str]]:
-    """Reasons by partition and version tag, oldest version first."""
+    """Reasons why partitions are invalid, by partition and version tag, oldest version first."""
     reasons: dict[str, dict[str, str]] = {}
     for version in reversed(newest):
         for partition in _partitions_of(version):

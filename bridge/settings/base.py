@@ -27,14 +27,14 @@ API_PATH_SUFFIX = re.compile(r"(/api(/v1)?)?/*$")
 
 
 class MissingSetting(NamedTuple):
-    """A required key, and how to set it."""
+    """A required key that is missing, and how to set it."""
 
     key: str
     message: str
 
 
 def _check_url(url: str | None) -> str | None:
-    """Check a server URL; an empty string means none."""
+    """Check a server URL; an empty string counts as no URL."""
     if not url:
         return None
     try:
@@ -58,7 +58,7 @@ def _check_frequency(frequency: str) -> str:
 
 
 def frequency_seconds(frequency: str) -> float | None:
-    """Interval in seconds; None for `never`."""
+    """Convert a frequency to an interval in seconds; None for `never`."""
     duration = _DURATION.fullmatch(frequency)
     return float(duration[1]) * _SECONDS[duration[2]] if duration else _FREQUENCIES[frequency]
 

@@ -15,12 +15,12 @@ FILE_SUFFIX = "_FILE"
 
 
 def is_secret_file_variable(name: str) -> bool:
-    """Whether a variable names a file that contains the value; some settings are file names themselves."""
+    """Whether a variable names a file with the value of a setting, rather than a setting that ends in `_file`."""
     return name.startswith(PREFIX) and name.endswith(FILE_SUFFIX) and type_at(variable_path(name)) is None
 
 
 def read_secret_files(secrets: dict[str, Path]) -> dict[str, ConfigProblem]:
-    """Read values from the files of `…_FILE` variables, as secrets are mounted; returns the problems."""
+    """Read the values of settings from the files (such as mounted secrets) that `…_FILE` variables name."""
     problems = {}
     for name, path in secrets.items():
         variable = name.removesuffix(FILE_SUFFIX)
@@ -54,7 +54,7 @@ def type_at(key_path: KeyPath) -> Any:
 
 
 def check_variable(name: str, value: str) -> ConfigProblem | None:
-    """Reject a variable that matches no setting, or is not JSON although its setting requires it."""
+    """Check that a variable matches a setting, and that its value is JSON if the setting requires JSON."""
     key_path = variable_path(name)
     key = ".".join(key_path)
     type_: Any = Settings
@@ -85,7 +85,7 @@ def without_variables(names: Iterable[str]) -> Iterator[None]:
 
 
 def variable_origins(secrets: dict[str, Path]) -> dict[KeyPath, str]:
-    """Variables by the settings they set; a variable for a section sets every key in its value."""
+    """Variables by the key of the setting that they set; a variable for a section sets every key in its value."""
     origins: dict[KeyPath, str] = {}
     for key_path, name in sorted((variable_path(name), name) for name in environment_variables()):
         label = f"{name}{FILE_SUFFIX}" if f"{name}{FILE_SUFFIX}" in secrets else name
@@ -97,7 +97,7 @@ def variable_origins(secrets: dict[str, Path]) -> dict[KeyPath, str]:
 
 
 def _settings_in(key_path: KeyPath, content: Any) -> Iterator[KeyPath]:
-    """Key paths of the settings in the value of a section."""
+    """Key paths of all settings in the value of a section."""
     if not hasattr(type_at(key_path), "model_fields"):
         yield key_path
         return

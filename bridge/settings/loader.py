@@ -136,7 +136,7 @@ def load_settings_with_origins(paths: Sequence[Path] = ()) -> LoadedSettings:
 
 
 def _is_consequence(error: Any, invalid_paths: list[KeyPath]) -> bool:
-    """Whether an error only exists because a related key is invalid."""
+    """Whether an error is only a consequence of another, invalid key."""
     key_path = error["loc"]
     is_related = any(
         invalid == key_path[: len(invalid)] or key_path == invalid[: len(key_path)] for invalid in invalid_paths
@@ -165,7 +165,7 @@ def _format_error(error: Any, files: MergedConfigFiles) -> ConfigProblem:
 
 
 def _find_origin(key_path: KeyPath, files: MergedConfigFiles) -> str | None:
-    """The variable, else the file and line, that set a key or its section."""
+    """The variable that set a key or its section; if there is none, the file and line that did."""
     paths = [key_path[:end] for end in range(len(key_path), 0, -1)]
     variables = {name.upper(): name for name in os.environ}
     variable_names = (variables.get(PREFIX + "__".join(map(str, path)).upper()) for path in paths)

@@ -89,14 +89,14 @@ class IntakeSettings(Section):
 
 
 class NeverLinkSettings(Section):
-    """Dataset names that ignore symlinks; `*` and `?` are wildcards."""
+    """Names of datasets whose symlinks are ignored; `*` and `?` are wildcards."""
 
     namespace: str
     name: str = "*"
 
 
 class IdentitySettings(Section):
-    """Which names identify the same dataset."""
+    """Determines which names identify the same dataset."""
 
     never_link: list[NeverLinkSettings] = Field(default=[])
 
@@ -120,7 +120,7 @@ class LegacySettings(Section):
 
 
 class AutosysSettings(Section):
-    """Command options that name datasets, and the minimum confidence."""
+    """Command options that name datasets, and the minimum confidence for datasets found in commands."""
 
     input_options: list[str] = Field(default=["--input", "--in", "--source", "--src", "--input-path"])
     output_options: list[str] = Field(default=["--output", "--out", "--target", "--dest", "--output-path"])

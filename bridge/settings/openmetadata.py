@@ -47,7 +47,7 @@ class OpenMetadataServerSettings(Section):
         return host and API_PATH_SUFFIX.sub("", host)
 
     def missing_setting(self) -> MissingSetting | None:
-        """The missing key, if any."""
+        """The required key that is missing, if any."""
         return (
             None
             if self.host
@@ -98,7 +98,7 @@ class OpenMetadataAuthSettings(Section):
 
 
 class OpenMetadataServiceSettings(Section):
-    """Service of datasets in namespaces without a mapping."""
+    """Service for datasets whose namespace has no mapping."""
 
     name: str = Field(default="lineage_bridge", min_length=1, max_length=256)
     type: Literal["databaseService"] = "databaseService"
@@ -106,7 +106,7 @@ class OpenMetadataServiceSettings(Section):
 
 
 class OpenMetadataSyncSettings(Section):
-    """Which kinds are synced, and how often everything is compared."""
+    """Which kinds of items are synced, and how often everything is compared."""
 
     register_on_completion: bool = True
     update_on_schema_change: bool = True

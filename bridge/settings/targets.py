@@ -17,14 +17,14 @@ from bridge.settings.base import (
 
 
 class RetrySettings(Section):
-    """Attempts per request, and the base of the backoff between retries of an item."""
+    """Maximum attempts per request, and the base of the backoff between retries of an item."""
 
     max_attempts: int = Field(default=3, ge=1, le=10)
     backoff_seconds: float = Field(default=5, gt=0, allow_inf_nan=False)
 
 
 class TargetSettings(Protocol):
-    """Settings common to all targets."""
+    """Settings that all targets have in common."""
 
     @property
     def enabled(self) -> bool:

@@ -33,7 +33,7 @@ def valid_keys(model: type[BaseModel], key_path: KeyPath) -> list[str]:
 
 
 def _find_model(annotation: Any) -> Any:
-    """The model within an annotation such as `list[Model]`, if any."""
+    """The model inside an annotation such as `list[Model]`, if any."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     models = (_find_model(argument) for argument in getattr(annotation, "__args__", ()))
@@ -85,7 +85,7 @@ def read_model(path: Path, model: type[M]) -> M:
 
 
 def _unstorable_values(value: Any, key_path: KeyPath = ()) -> Iterator[tuple[KeyPath, str]]:
-    """Values that no store accepts; one of them would block everything that is written together with it."""
+    """Values that no store accepts; a single one would block everything that is written together with it."""
     if isinstance(value, dict):
         for key, inner in value.items():
             if _UNSTORABLE.search(key):

@@ -1,4 +1,4 @@
-"""Parses YAML into plain values, with file and line of every key; rejects object tags and aliases."""
+"""Parses YAML into plain values and records file and line of every key; rejects object tags and aliases."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -23,7 +23,7 @@ class Origin(NamedTuple):
 
 
 class ConfigProblem(NamedTuple):
-    """A problem and the key that is ignored because of it; an empty path means the whole file."""
+    """A problem and the key that is ignored because of the problem; an empty path stands for the whole file."""
 
     key_path: KeyPath
     message: str

@@ -1,4 +1,4 @@
-"""Maintains active column lineage: what the newest run of each job reports per dataset."""
+"""Maintains active column lineage, which is what the newest run of each job reports for each dataset."""
 
 from typing import Any, NamedTuple
 
@@ -64,7 +64,7 @@ UPDATE column_lineage SET is_active = ?5 WHERE org_id = ?1 AND target_id = ?2 AN
 
 
 class _NewestRun(NamedTuple):
-    """The newest run that reports column lineage of a target, and the run that was active before."""
+    """The newest run that reports column lineage of a target, and the previously active run."""
 
     previous: "_ActiveRun | None"
     run: bytes
@@ -80,7 +80,7 @@ class _ActiveRun(NamedTuple):
 
 
 class ActiveColumnLineage:
-    """Maintains `column_head`, and `column_lineage.is_active` which follows from it."""
+    """Maintains `column_head` and the column `column_lineage.is_active`, which is derived from it."""
 
     def __init__(self, db: Database, org: str) -> None:
         self._db = db
@@ -112,7 +112,7 @@ class ActiveColumnLineage:
         self._db.insert(_SAVE_ACTIVE_RUNS, updates)
 
     def _reporting_runs(self, changes: Reducer) -> dict[_Pair, set[bytes]]:
-        """Map each job and target to the runs among the changes that report its column lineage."""
+        """Map each pair of job and target to those changed runs that report column lineage for the pair."""
         reporting_runs: dict[_Pair, set[bytes]] = {}
         for row in changes.rows(RunLineageRow):
             reporting_runs.setdefault((row.job_id, row.target_id), set()).add(row.run_id)
@@ -125,7 +125,7 @@ class ActiveColumnLineage:
     def _newest_runs(
         self, pairs: list[_Pair], reporting_runs: dict[_Pair, set[bytes]], restarted: set[_Pair]
     ) -> list[_NewestRun]:
-        """Find the newest run of each pair."""
+        """Find the newest run for each pair of job and target."""
         starts = dict(self._db.fetch_for_ids(_STARTS, sorted(set().union(*reporting_runs.values())), self._org))
         active_runs = {
             (job, target): _ActiveRun(*active_run)
@@ -154,7 +154,7 @@ class ActiveColumnLineage:
     def _set_active(
         self, pair: _Pair, columns_changed: bool, reported: set[bytes], asserted: set[_LineageRow]
     ) -> None:
-        """Activate new rows and the rows of the newest run, deactivate the rest."""
+        """Activate new rows and the rows of the newest run; deactivate all other rows of the pair."""
         job, target = pair
         is_active = dict.fromkeys(asserted, True)
         if columns_changed:

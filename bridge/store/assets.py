@@ -34,7 +34,7 @@ _NAMESPACE = "SELECT 1 FROM ol_namespace WHERE org_id = ?1 AND namespace_uri = ?
 
 
 class AssetRecord(NamedTuple):
-    """An asset: the dataset or pattern it describes, its file and content, and the reason if it is pending."""
+    """An asset: the dataset or pattern that it describes, its file and content and, if pending, the reason."""
 
     namespace: str
     name: str
@@ -54,7 +54,7 @@ class AssetStore:
         return [AssetRecord(*row) for row in self._db.fetch_all(_ALL, self._org)]
 
     def find(self, namespace: str, name: str) -> list[AssetRecord]:
-        """Return the asset of this name, or an empty list."""
+        """Return a list with the asset of this name, or an empty list."""
         return [AssetRecord(*row) for row in self._db.fetch_all(_ONE, self._org, _id(namespace, name))]
 
     def save(self, assets: Iterable[AssetRecord], now: int) -> None:

@@ -22,9 +22,9 @@ _TIME = re.compile(r"(_at|_seen|_order|^event_time|^declared_io|^declared_lineag
 
 
 def export_canonical(db: Database, org: str, *, without_times: bool = False) -> Iterator[bytes]:
-    """Export one JSON line per row, tables and rows in a fixed order, from one snapshot of the store.
+    """Export one JSON line per row from one snapshot of the store; tables and rows have a fixed order.
 
-    Without times, the exports of stores that received the same events at different times are equal.
+    With `without_times`, stores that received the same events at different times have equal exports.
     """
     with db.snapshot():
         for table, row_class in TABLES.items():

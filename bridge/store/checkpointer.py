@@ -18,7 +18,7 @@ _PASSES = 4
 
 
 class Checkpointer:
-    """A thread with its own connection; SQLite can checkpoint during reads and writes."""
+    """A thread that checkpoints through its own connection; SQLite can checkpoint during reads and writes."""
 
     def __init__(self, path: Path, translate_error: Callable[[Exception], LineageBridgeError]) -> None:
         self._path = path
@@ -55,7 +55,7 @@ class Checkpointer:
             connection.close()
 
     def _checkpoint(self, connection: sqlite3.Connection) -> bool:
-        """Checkpoint the log; return False if it has to be tried again."""
+        """Checkpoint the log; return False if the checkpoint has to be tried again."""
         for _ in range(_PASSES):
             try:
                 _, log_pages, copied_pages = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()

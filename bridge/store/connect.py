@@ -21,7 +21,7 @@ _PAGE_BYTES = 4096
 
 
 class StoreUrl(NamedTuple):
-    """The URL of a store. It may contain a password: messages show `name` instead."""
+    """The URL of a store. The URL may contain a password, so messages show `name` instead."""
 
     url: str
 
@@ -59,7 +59,7 @@ class StoreUrl(NamedTuple):
             raise self._unusable_error(error) from error
 
     def open_for_writing(self, max_size_mb: int | None = None) -> Database:
-        """Open the store for writing, after creating or upgrading it."""
+        """Open the store for writing; creates or upgrades it first."""
         self.prepare()
         if not self.file:
             return self._connect(writing=True)
@@ -68,7 +68,7 @@ class StoreUrl(NamedTuple):
         )
 
     def open_for_background_writes(self, max_size_mb: int | None = None, *, durable: bool = False) -> Database:
-        """Open an existing store for writes other than events; without `durable`, only for recomputable data."""
+        """Open an existing store for writes other than events; if not `durable`, only for recomputable data."""
         self._require_existing()
         self.prepare()
         if not self.file:
@@ -79,7 +79,7 @@ class StoreUrl(NamedTuple):
         )
 
     def open_for_reading(self) -> Database:
-        """Open an existing store for reading, after upgrading it."""
+        """Open an existing store for reading; upgrades it first."""
         self._require_existing()
         self.prepare()
         return SqliteDatabase.for_reading(self.file) if self.file else self._connect(writing=False)

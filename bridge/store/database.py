@@ -32,7 +32,7 @@ class Database(Protocol):
     def fetch_all(self, sql: str, *values: Any) -> list[tuple[Any, ...]]: ...
 
     def fetch_for_ids(self, sql: str, ids: Iterable[bytes], *values: Any) -> list[tuple[Any, ...]]:
-        """Fetch the rows of a query in which `column {ids}` matches any of these ids."""
+        """Fetch the rows of a query in which `column {ids}` tests whether a column equals one of these ids."""
 
     def fetch_for_keys(self, sql: str, keys: Sequence[tuple[Any, ...]], *values: Any) -> list[tuple[Any, ...]]:
         """Fetch the rows of a query in which `{keys}` is a table of these keys; its columns are a, b, c and so on."""
@@ -79,6 +79,6 @@ class Database(Protocol):
         """Terminate our blocking sessions that have been idle for this long; return their number."""
 
     def integrity_problems(self) -> list[str]:
-        """Check the database itself; return one message per problem."""
+        """Check the integrity of the database; return one message per problem."""
 
     def close(self) -> None: ...

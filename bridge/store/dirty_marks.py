@@ -72,7 +72,7 @@ def _changed_entities(changes: Reducer, regrouped: Collection[bytes]) -> Iterato
 
 
 def _changed_observations(changes: Reducer) -> Iterator[tuple[str, bytes]]:
-    """List checks, check results, and profiles by dataset and run."""
+    """List the keys of changed checks, check results and profiles; the key of a profile is dataset and run."""
     for check in changes.rows(QualityCheckRow):
         yield "check", check.qdef_id
     for result in changes.rows(QualityResultRow):
@@ -91,7 +91,7 @@ def is_enabled(db: Database, org: str, target: str) -> bool:
 
 
 def enable_target(db: Database, org: str, target: str, now: int) -> bool:
-    """Start writing dirty marks for a target, and mark everything; return False if it was already enabled."""
+    """Start writing dirty marks for a target, and mark everything; return False if the target was already enabled."""
     if is_enabled(db, org, target):
         return False
     with db.transaction():

@@ -63,7 +63,7 @@ class IncomingEvent(NamedTuple):
 
 
 class RejectedInput(NamedTuple):
-    """An input that is not a valid event, and the reason.
+    """An input that is not a valid event, and the reason why it was rejected.
 
     An input imported from another store may lack its payload, and may represent several receipts.
     """

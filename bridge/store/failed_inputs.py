@@ -24,7 +24,7 @@ _IS_REJECTED = "SELECT 1 FROM rejected_event WHERE org_id = ?1 AND payload_hash 
 
 
 class FailedInput(NamedTuple):
-    """An input that is not part of the canonical state, and why."""
+    """An input that is not part of the canonical state, and the reason."""
 
     kind: str
     hash: bytes
@@ -47,6 +47,6 @@ def is_rejected(db: Database, org: str, payload_hash: bytes) -> bool:
 
 
 def read_payload(db: Database, org: str, failed_input: FailedInput) -> bytes | None:
-    """Return the bytes as they were sent; None if they were evicted to make room for newer ones."""
+    """Return the bytes as they were sent; None if they were deleted to make room for newer inputs."""
     rows = db.fetch_all(_PAYLOAD[failed_input.kind], org, failed_input.hash)
     return zstandard.decompress(rows[0][0]) if rows and rows[0][0] is not None else None

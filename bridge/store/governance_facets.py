@@ -51,7 +51,7 @@ def facet_times(db: Database, org: str, groups: Iterable[bytes], facets: Iterabl
 
 
 def datasets_with_facet(db: Database, org: str, groups: Iterable[bytes], facet: str) -> dict[bytes, list[bytes]]:
-    """List the datasets of each group for which a facet was ever set, even if it was deleted since."""
+    """List the datasets of each group for which a facet was ever set, even if the facet has since been deleted."""
     datasets_by_group: dict[bytes, list[bytes]] = {}
     for group, dataset in db.fetch_for_ids(_DATASETS, sorted(groups), org, NO_ID, facet):
         datasets_by_group.setdefault(bytes(group), []).append(bytes(dataset))

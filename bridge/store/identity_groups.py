@@ -83,7 +83,7 @@ WHERE org_id = ?1 AND class_id = ?2
 
 
 def update_is_active(db: Database, org: str, changes: Reducer, regrouped: set[bytes]) -> None:
-    """Derive `ol_dataset.is_active` from drops, renames and later writes; all members of a group share it."""
+    """Derive `ol_dataset.is_active` from drops, renames and later writes; it is the same for a whole group."""
     datasets = set(regrouped)
     datasets.update(row.dataset_id for row in changes.rows(RunOutputRow))
     datasets.update(row.dataset_id for row in changes.rows(DatasetRow) if row.retired_at is not None)
@@ -138,9 +138,9 @@ class IdentityGroups:
         self._stored_links: BoundedCache[_Link, bool] = BoundedCache(_CACHED_LINKS)
 
     def find_new_symlinks(self, changes: Reducer) -> set[_Link]:
-        """Find the symlinks that are not stored yet; must be called before they are merged.
+        """Find the symlinks that are not stored yet; must be called before the changes are merged.
 
-        If there are any, waits for all other transactions that may change a group.
+        If there are new symlinks, waits for all other transactions that may change a group.
         """
         links = {(row.dataset_id, row.alias_id, row.identifier_type) for row in changes.rows(DatasetSymlinkRow)}
         new = {link for link in links if link not in self._stored_links}
@@ -153,7 +153,7 @@ class IdentityGroups:
     def update(self, changes: Reducer, new: set[_Link]) -> set[bytes]:
         """Recompute the affected groups; return the datasets that may have new group members.
 
-        A symlink that was stored before changes nothing, unless symlinks of its dataset were ever deleted.
+        A symlink that is already stored changes nothing, unless a symlink of its dataset was ever deleted.
         """
         seeds = {row.dataset_id for row in changes.rows(DatasetRow) if row.symlinks_deleted_at is not None}
         links = changes.rows(DatasetSymlinkRow)

@@ -1,4 +1,4 @@
-"""Checks that every received input is applied, duplicate, rejected or unmerged."""
+"""Checks that every received input is accounted for as applied, duplicate, rejected or unmerged."""
 
 from typing import NamedTuple
 
@@ -32,7 +32,7 @@ class _LogCounts(NamedTuple):
 
 
 class SourceTotals(NamedTuple):
-    """Counts of the inputs from one source; an event that several sources sent counts for the first one."""
+    """Counts of the inputs from one source; an event that several sources sent counts for the first source."""
 
     source: str
     received: int

@@ -1,4 +1,4 @@
-"""Maps jobs to the logical jobs they are shown as, and back."""
+"""Maps jobs to the logical jobs that they are shown as, and vice versa."""
 
 from collections.abc import Iterable
 
@@ -26,7 +26,7 @@ def logical_jobs(db: Database, org: str, rule: FoldingRule, jobs: Iterable[bytes
 
 
 def family_members(db: Database, org: str, rule: FoldingRule, jobs: Iterable[bytes]) -> dict[bytes, set[bytes]]:
-    """Map each job to the jobs that are shown as it: the job itself, and actions one or two levels below."""
+    """Map each job to the jobs that are shown as this job: the job itself, and actions one or two levels below it."""
     logical = set(jobs)
     links = set(db.fetch_for_ids(_CHILDREN, sorted(logical), org))
     children = {child for _, child in links}

@@ -20,7 +20,7 @@ def partition_name(day: int) -> str:
 
 
 def create_partitions(driver: Any, day: int) -> None:
-    """Create missing partitions for the day before, this day and the next seven days.
+    """Create missing partitions for the day before `day`, for `day` and for the next seven days.
 
     Events of other days are stored in the default partition; so are all events of a day if its first event arrived
     before its partition existed.

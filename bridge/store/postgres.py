@@ -229,10 +229,10 @@ class PostgresDatabase:
             self.execute("ROLLBACK")
 
     def last_stable_seq(self) -> int:
-        """Return the last allocated number once all transactions that may commit a smaller one have ended.
+        """Return the last allocated number once all transactions that may commit a smaller number have ended.
 
         Numbers are allocated before they are committed: a reader that continues after the largest visible one would
-        miss those committed later. Waiting blocks no writer; raises StoreBusy after 30 seconds.
+        miss smaller numbers committed later. Waiting blocks no writer; raises StoreBusy after 30 seconds.
         """
         last_seq: int = self.fetch_all("SELECT last_value FROM run_event_seq")[0][0]
         writers = set(self.fetch_all(_OPEN_WRITERS, *divmod(_LOG_LOCK, 1 << 32)))

@@ -21,13 +21,13 @@ class NodeReference(msgspec.Struct, frozen=True):
 
 
 class ColumnReference(NodeReference, frozen=True):
-    """A column of a dataset; null stands for the whole dataset."""
+    """A column of a dataset; a null column stands for the whole dataset."""
 
     column: str | None
 
 
 def parse_id(text: str) -> bytes:
-    """Parse a UUID; raise InvalidParameter if it is not one."""
+    """Parse a UUID; raise InvalidParameter if the text is not a UUID."""
     try:
         return UUID(text).bytes
     except ValueError as error:

@@ -186,10 +186,11 @@ class SqliteDatabase:
         return 0
 
     def integrity_problems(self) -> list[str]:
-        """Run `quick_check`, and `integrity_check` where its result cannot be trusted.
+        """Run `quick_check`; also run `integrity_check` on tables for which `quick_check` is unreliable.
 
-        `quick_check` reports nulls that do not exist in tables whose columns are all part of the key, and stops after
-        a hundred problems. If it does, every table is checked separately, and such a table with `integrity_check`.
+        In tables whose columns are all part of the key, `quick_check` may report nulls that do not exist, and it
+        stops after a hundred problems. If it reports such nulls, every table is checked separately, and the affected
+        tables are checked with `integrity_check`.
         """
         problems = self._check("quick_check")
         misreported = {match[1] for problem in problems if (match := _NULL_PROBLEM.fullmatch(problem))}

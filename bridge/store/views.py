@@ -14,7 +14,7 @@ ORDER BY c.event_time DESC, c.run_id DESC LIMIT 1
 
 
 def run_outcome_sql(d: Dialect) -> str:
-    """Build the query of run outcomes: as reported, or derived from the run's actions or its application.
+    """Build the query of run outcomes, which are reported or derived from the run's actions or application.
 
     The runs that an outcome is derived from are joined, so that each is looked up only once.
     """
@@ -38,7 +38,7 @@ LEFT JOIN ol_run x ON x.org_id = r.org_id AND x.event_type = 'FAIL'
 
 
 def _ended_application(alias: str, ancestor_column: str) -> str:
-    """Join the application that a run without a terminal event belongs to, if the application has ended."""
+    """Join the ended application, if any, to which a run without a terminal event belongs."""
     return f"""LEFT JOIN ol_run {alias} ON {alias}.org_id = r.org_id
   AND {alias}.run_id = CASE WHEN r.event_type IN {_TERMINAL} THEN NULL ELSE r.{ancestor_column} END
   AND {alias}.event_type IN {_TERMINAL} AND 'APPLICATION' = (
@@ -77,7 +77,7 @@ JOIN run_outcome o ON o.org_id = r.org_id AND o.run_id = r.run_id
 
 
 def view_queries(d: Dialect) -> dict[str, str]:
-    """Build the query of every view, ordered by dependency."""
+    """Build the queries of all views, ordered by dependency."""
     return {
         "class_schema": _class_schema(d),
         "class_field": d.group_columns_query,

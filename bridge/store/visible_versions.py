@@ -42,7 +42,7 @@ WHERE around IS NULL OR around < ended OR creates
 
 
 def visible_versions_sql(condition: str = "TRUE") -> str:
-    """Build the query of the versions that readers see: one per idempotency key, or per tag without a key."""
+    """Build the query of the versions that readers see: one per idempotency key or, without a key, one per tag."""
     return f"""
 SELECT org_id, class_id, version_id, version_tag, idempotency_key, produced_by_run_id, row_count, byte_count,
   file_count, path, schema_hash, produced_at, grouped_by = newest_group AS is_latest

@@ -122,7 +122,7 @@ class Writer:
         return self._db.version
 
     def write(self, group: Sequence[IncomingEvent | RejectedInput], positions: Sequence[FilePosition] = ()) -> None:
-        """Commit a group and the positions in the files it comes from; on return, both are on disk.
+        """Commit a group, and the positions in the files that it comes from; on return, both are on disk.
 
         Raises TransientError if nothing was written (or, after a lost connection, if that is unknown), StorageFailure
         if the store cannot be trusted.
@@ -140,7 +140,7 @@ class Writer:
     def stage(
         self, group: Sequence[IncomingEvent | RejectedInput], positions: Sequence[FilePosition] = ()
     ) -> StagedGroup:
-        """Write a group in a transaction that `commit` ends; nothing is durable before that."""
+        """Write a group in a transaction that remains open until `commit`; nothing is durable before then."""
         try:
             return self._stage(group, positions)
         except UnstorableRow:
@@ -198,7 +198,7 @@ class Writer:
         self._db.insert(_INSERT_EVENTS, [self._event_row(receipts_by_key[key]) for key in sorted(receipts_by_key)])
 
     def _event_row(self, receipts: list[IncomingEvent]) -> tuple[Any, ...]:
-        """Build the row of one event, which a group may contain several times."""
+        """Build the row of one event from all its receipts in a group."""
         item = receipts[-1]
         return (
             self._org,
@@ -287,7 +287,7 @@ class Writer:
             self._db.execute(_SET_RULES, name, rules)
 
     def file_position(self, path: str) -> FilePosition | None:
-        """Return how far a file was loaded; None if it never was."""
+        """Return the position up to which a file was loaded; None if the file was never loaded."""
         rows = self._db.fetch_all(_GET_POSITION, self._org, path)
         return FilePosition(path, *rows[0]) if rows else None
 

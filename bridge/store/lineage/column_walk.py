@@ -123,7 +123,7 @@ def _hop(row: tuple[Any, ...]) -> ColumnHop:
 
 
 def _select_hops(hops: Iterable[ColumnHop], frontier: Collection[ColumnKey], upstream: bool) -> list[ColumnHop]:
-    """Select the hops at columns of the frontier; upstream, also the hops into their whole datasets."""
+    """Select the hops that start or end at columns of the frontier; upstream, also hops into their whole datasets."""
     columns = set(frontier)
     if not upstream:
         return [hop for hop in hops if hop.source in columns]

@@ -109,7 +109,7 @@ _Side = Literal["source", "target"]
 
 
 class EdgeEvidence(NamedTuple):
-    """One assertion of an edge: the reporting job with its ancestors, and the run if evidence is read per run."""
+    """One assertion of an edge: the reporting job with its ancestors and, if evidence is read per run, the run."""
 
     target: bytes
     #: None if no job asserts the edge: a rename, or a declaration of the dataset itself.

@@ -111,7 +111,7 @@ class LineageGraph:
         return self._fold_all(list(self._edges.out_of(datasets)))
 
     def _fold_all(self, evidence: list[EdgeEvidence]) -> set[Edge]:
-        """Fold current evidence; if retired edges are included, also edges that no current evidence asserts."""
+        """Fold current evidence into edges; if retired edges are requested, also fold the evidence for them."""
         self._load_step_names(evidence)
         current = evidence if self._granularity == "run" else self._retirement.current(evidence)
         edges = self._strongest_evidence(current)
@@ -132,7 +132,7 @@ class LineageGraph:
         return strongest
 
     def _load_step_names(self, evidence: list[EdgeEvidence]) -> None:
-        """Load the names of datasets and jobs that step names consist of, in two queries."""
+        """Load, in two queries, the dataset and job names from which step names are built."""
         if self._granularity in ("run", "step"):
             steps = [item for item in evidence if is_action(item.integration, item.job_type)]
             self.dataset_names({item.target for item in steps})
@@ -153,7 +153,7 @@ class LineageGraph:
 
 
 def _without_redundant_sourceless(edges: set[Edge]) -> set[Edge]:
-    """Drop edges without a source if the same producer has an edge with a source into the dataset."""
+    """Drop an edge without a source if the same producer also has an edge with a source into the same dataset."""
     with_source = {(edge.target, edge.job, edge.step, edge.run_uuid) for edge in edges if edge.source is not None}
     return {
         edge

@@ -1,4 +1,4 @@
-"""Leaves out edges that the last complete runs of their job did not report."""
+"""Leaves out edges that the last complete runs of the job did not report."""
 
 from collections.abc import Collection, Iterable
 
@@ -46,7 +46,7 @@ WHERE e.org_id = ?1 AND e.source_id {ids} AND e.edge_role = 'PARENT'
 
 
 class RetirementPolicy:
-    """Decides which edges are retired under a folding rule, as it was known at a given time."""
+    """Decides which edges are retired under a folding rule, from what was known at a given time."""
 
     def __init__(self, db: Database, org: str, rule: FoldingRule, until: int = NO_TIME_LIMIT) -> None:
         self._db = db
@@ -56,7 +56,7 @@ class RetirementPolicy:
         self._oldest_current: dict[bytes, int] = {}
 
     def current(self, evidence: Collection[EdgeEvidence]) -> list[EdgeEvidence]:
-        """Leave out evidence of retired edges."""
+        """Select the evidence of edges that are not retired."""
         oldest_seen: dict[bytes, int] = {}
         for item in evidence:
             if job := logical_job_of(item, self._rule):
@@ -71,8 +71,8 @@ class RetirementPolicy:
     def oldest_current(self, oldest: dict[bytes, int]) -> dict[bytes, int]:
         """Map jobs to the time since which an edge must have been seen to count as current.
 
-        `oldest` maps jobs to the time at which their oldest edge was last seen. The result may omit jobs without
-        retired edges.
+        `oldest` maps each job to the earliest of the times at which its edges were last seen. The result may omit
+        jobs without retired edges.
         """
         if not self._rule.retire_after:
             return {}
@@ -83,7 +83,7 @@ class RetirementPolicy:
         return self._oldest_current
 
     def complete_run_starts(self, job: bytes, limit: int) -> list[int]:
-        """List when the newest complete runs of a job that read or wrote anything started, newest first."""
+        """List the start times of a job's newest complete runs that read or wrote anything, newest first."""
         values = (self._until, limit)
         starts = [start for (start,) in self._db.fetch_all(_REPORTED, self._org, job, *values)]
         if self._rule.job == "parent":
@@ -92,7 +92,7 @@ class RetirementPolicy:
         return sorted(starts, reverse=True)[:limit]
 
     def _with_newer_runs(self, oldest: dict[bytes, int]) -> Iterable[bytes]:
-        """Select, in two cheap steps, the jobs that ran often enough since their oldest edge was last seen."""
+        """Select the jobs that ran often enough, since their oldest edge was last seen, that edges may be retired."""
         offset = self._rule.retire_after - 1
         nth_starts = dict(self._db.fetch_for_ids(_NTH_NEWEST_START, sorted(oldest), self._org, self._until, offset))
         newer = {job for job, start in nth_starts.items() if start is not None and start > oldest[job]}
@@ -111,7 +111,7 @@ class RetirementPolicy:
 
 
 def logical_job_of(evidence: EdgeEvidence, rule: FoldingRule) -> bytes | None:
-    """Return the logical job behind an edge; None if no job asserts it."""
+    """Return the logical job behind an edge; None if no job asserts the edge."""
     if evidence.reporting_job is None:
         return None
     is_step = is_action(evidence.integration, evidence.job_type)

@@ -27,7 +27,7 @@ class LineageWalk(NamedTuple):
 def walk(
     graph: LineageGraph, start: bytes, direction: Direction, depth: int, max_edges: int = MAX_EDGES
 ) -> LineageWalk:
-    """Follow edges from a dataset for up to `depth` datasets."""
+    """Follow edges from a dataset for up to `depth` levels."""
     upstream = direction == "upstream"
     visited, frontier, batch_size = {start}, [start], 1
     edges: list[Edge] = []
@@ -52,7 +52,7 @@ def walk(
 
 
 def _next_batch_size(batch_size: int, edge_count: int, edges_left: int) -> int:
-    """Estimate from the last batch how many datasets yield the remaining edges, and limit the growth."""
+    """Estimate from the last batch how many datasets yield the remaining edges; limit the growth of batches."""
     enough = (edges_left - edge_count + 1) * batch_size // edge_count if edge_count else _MAX_BATCH
     return max(1, min(enough, _GROWTH * batch_size, _MAX_BATCH))
 

@@ -183,13 +183,13 @@ def _document(kind: str, entry: bytes, members: list[_Member], facts: RelatedFac
 
 
 def _newest(values: Iterable[tuple[bytes | None, str | None]]) -> str | None:
-    """Select the newest value among the names of a dataset; a job has only one name."""
+    """Select the newest value among the values of all names of a dataset or job."""
     candidates = [(order or b"", value or "") for order, value in values]
     return max(candidates)[1] or None
 
 
 def _category(members: list[_Member], tags: list[tuple[str, str]], facts: RelatedFacts) -> str | None:
-    """Return the category of the newest registration, or else the value of a `category` tag."""
+    """Return the category of the newest registration or, failing that, the value of a `category` tag."""
     requested = [facts.categories[member.id] for member in members if member.id in facts.categories]
     if requested:
         return max(requested)[1]

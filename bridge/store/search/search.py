@@ -1,4 +1,4 @@
-"""Searches datasets and jobs; exact names first, then names, then any word."""
+"""Searches datasets and jobs: matches of the exact name first, then matches in the name, then all other matches."""
 
 from base64 import b64decode, urlsafe_b64encode
 from difflib import get_close_matches
@@ -23,7 +23,7 @@ MAX_COMPARED = 50
 
 
 def similar_names_expression(query: str, filters: tuple[QueryWord, ...]) -> SearchExpression | None:
-    """Build the expression of names that may be similar to a one-word query; None for any other query."""
+    """Build the expression that matches names similar to a one-word query; None for any other query."""
     word = _only_word(query)
     if word is None:
         return None
@@ -38,7 +38,7 @@ def closest_names(query: str, names: list[str]) -> list[str]:
 
 
 def _only_word(query: str) -> str | None:
-    """Return the word of a one-word query, if it is long enough; of several words, any could be mistyped."""
+    """Return the word of a one-word query if it is long enough; in a longer query, any word could be mistyped."""
     words = parse_query(query)
     if len(words) != 1:
         return None
@@ -102,7 +102,7 @@ class SearchHit(msgspec.Struct, frozen=True):
 
 
 class SearchResult(msgspec.Struct, frozen=True):
-    """The hits, how many datasets and jobs are still to be indexed, and the cursor of the next page, if any.
+    """The hits, the number of datasets and jobs still to be indexed, and the cursor of the next page, if any.
 
     Without hits, `near` lists words of names that are spelled similarly to the query.
     """
@@ -114,7 +114,7 @@ class SearchResult(msgspec.Struct, frozen=True):
 
 
 class _SearchCursor(NamedTuple):
-    """The position after a hit: its round and its entry."""
+    """The position after a hit: the round of the hit and its entry."""
 
     round: int = 0
     sort_key: bytes = b""

@@ -129,7 +129,7 @@ def words(letter: str, texts: Iterable[str]) -> list[str]:
 
 
 def value(letter: str, text: str) -> str:
-    """Return the token of a value that matches as a whole, regardless of case."""
+    """Return the token of a value that must match as a whole, regardless of case."""
     return letter + digest(normalize(text.strip()).encode(errors="backslashreplace"))[:6].hex()
 
 
