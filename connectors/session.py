@@ -73,7 +73,7 @@ def retry_policy(
 
 
 def _seconds_until_retry(state: RetryCallState) -> float:
-    """Return the pause that the server asks for, or a random one if that is longer, so that clients spread out."""
+    """Return the pause that the server asks for or a random pause (to spread out clients), whichever is longer."""
     error = state.outcome.exception() if state.outcome else None
     requested = error.retry_after if isinstance(error, TargetUnavailable) else None
     return max(requested or 0.0, random.uniform(_MIN_PAUSE_SECONDS, _MAX_PAUSE_SECONDS))  # noqa: S311 - not used for security

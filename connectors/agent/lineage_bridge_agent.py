@@ -9,9 +9,9 @@ One file, Python 3.6 or newer, standard library only: copy it to the machines th
   lineage-bridge-agent register_dataset s3://bucket/out/v1 2026-01-31 SUCCESS
   lineage-bridge-agent register_process BOX/JOB SUCCESS
 
-Events are first written to a spool, one file per event. A background process (the sender) delivers them to the
-service. Events that it cannot deliver stay in the spool until the next call or `flush`. A failure of the agent or the
-service never changes the outcome of the command: the command uses the agent's own standard streams, and the agent
+Events are first written to a spool, one file per event. A background process (the sender) delivers the events to the
+service. Events that cannot be delivered stay in the spool until the next call or `flush`. A failure of the agent or
+the service never changes the outcome of the command: the command uses the agent's own standard streams, and the agent
 exits like the command, with the same exit code or by the same signal.
 
 Environment variables: LINEAGE_BRIDGE_URL, LINEAGE_BRIDGE_API_KEY, LINEAGE_BRIDGE_SPOOL; from Autosys, AUTO_JOB_NAME,
@@ -997,7 +997,7 @@ class GroupSignalProbe:
         return False
 
     def _serve(self, request_reader, reply_writer):
-        """Report for each requested signal whether it is pending, and clear it; return when the agent exits."""
+        """For each requested signal, report whether it is pending and clear it; return when the agent exits."""
         while True:
             request = os.read(request_reader, 1)
             if not request:
@@ -1033,8 +1033,8 @@ def exit_like(exit_code, killed_by):
 def start_sender(spool, options, command_run, unspooled_start):
     """Start the sender, which delivers events while the command runs.
 
-    Returns two descriptors. The agent writes the result of the command to the first one. The sender writes to the
-    second one when it has detached from the job, and closes it after its first attempt to deliver the end event.
+    Returns two descriptors. The agent writes the result of the command to the first descriptor. The sender writes to
+    the second when it has detached from the job, and closes it after its first attempt to deliver the end event.
     """
     result_reader, result_writer = (_move_above_stdio(descriptor) for descriptor in os.pipe())
     status_reader, status_writer = (_move_above_stdio(descriptor) for descriptor in os.pipe())
@@ -1128,7 +1128,7 @@ def deliver_with_retries(spool, connection, status_writer):
 
 
 def deliver_in_background(spool, url, api_key):
-    """Deliver pending events in a detached process; if it cannot be started, the next call delivers them."""
+    """Deliver pending events in a detached process; if it cannot be started, the next call delivers the events."""
     try:
         child = os.fork()
         if child == 0:
@@ -1174,7 +1174,7 @@ def run_and_report(options, environment):
 
 
 def spool_start_event(command_run, spool):
-    """Write the START event with the number of dropped events; return it, and whether it is in the spool."""
+    """Write the START event with the number of dropped events; return the event, and whether it is in the spool."""
     dropped = spool.dropped_count(_DROPPED_FOR_RUN)
     facets = {"droppedEvents": dropped} if dropped else {}
     start_event = command_run.event("START", **facets)
@@ -1266,12 +1266,12 @@ def run_as_user(user, action):
 
 
 def register_dataset(name, version, status="SUCCESS", **fields):
-    """Register a version of a dataset, for scripts that import this file; return False if it was dropped."""
+    """Register a dataset version, for scripts that import this file; return False if the registration was dropped."""
     return _register("dataset", dict(fields, name=name, version=version, status=status))
 
 
 def register_process(name, status, **fields):
-    """Register a run of a process, for scripts that import this file; return False if it was dropped."""
+    """Register a process run, for scripts that import this file; return False if the registration was dropped."""
     return _register("process", dict(fields, name=name, status=status))
 
 

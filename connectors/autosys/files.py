@@ -22,8 +22,8 @@ class DecodedText(NamedTuple):
 def decode_text(raw: bytes) -> DecodedText:
     """Decode any bytes.
 
-    The byte order mark determines the encoding. Without one, the text is decoded as UTF-16 if it contains many zero
-    bytes, otherwise as UTF-8 if it is valid, otherwise as cp1252.
+    A byte order mark determines the encoding. A text without a mark is decoded as UTF-16 if it contains many zero
+    bytes, otherwise as UTF-8 if it is valid UTF-8, otherwise as cp1252.
     """
     for bom, encoding in _BYTE_ORDER_MARKS:
         if raw.startswith(bom):

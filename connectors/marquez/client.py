@@ -119,7 +119,7 @@ class MarquezClient:
         return self._get_or_none("dataset", _dataset_path(namespace, name))
 
     def is_created_by_hand(self, namespace: str, name: str) -> bool:
-        """True if the latest version of a dataset was not written by a run; False for aliases (they have none)."""
+        """True if the latest version of a dataset was written without a run; an alias has no version."""
         response = self._request(
             "dataset", "GET", f"{_dataset_path(namespace, name)}/versions", params={"limit": "1"}, member="versions",
             allow_missing=True,
@@ -153,7 +153,7 @@ class MarquezClient:
         return self._pages("jobs", f"/namespaces/{_quote(namespace)}/jobs", "jobs")
 
     def _pages(self, operation: str, path: str, key: str) -> Iterator[JsonObject]:
-        """Read pages until one is not full, because the reported total differs from the number of listed items."""
+        """Read pages up to the first incomplete page, because the reported total differs from the number of items."""
         offset = 0
         while True:
             params = {"limit": str(_PAGE_SIZE), "offset": str(offset)}

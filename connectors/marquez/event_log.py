@@ -48,7 +48,7 @@ class LogWindow(NamedTuple):
 
 
 def events_at(client: MarquezClient, micros: int) -> list[JsonObject]:
-    """List all logged events of one point in time."""
+    """List all logged events whose event time is `micros`."""
     limit = _PAGE_SIZE
     while True:
         events = client.list_events(format_timestamp(micros), format_timestamp(micros + 1), limit)

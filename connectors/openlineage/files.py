@@ -17,7 +17,7 @@ _array_decoder = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 class RawRecord(NamedTuple):
-    """The bytes of an event, and the offset after it in the decompressed file; 0 if reading cannot resume there."""
+    """The bytes of an event, and the end offset in the decompressed file (0 if reading cannot resume there)."""
 
     payload: bytes
     end: int
@@ -52,7 +52,7 @@ def read_records(file: BinaryIO, start: int = 0) -> Iterator[RawRecord]:
     """Read events one by one; `start` is 0 or the end of an earlier record.
 
     A JSON document that spans several lines is one record, an array has one record per element, and any other file
-    is read line by line. An incomplete last line is returned with offset 0, because it may still be growing.
+    is read line by line. An incomplete last line is returned with end 0, because it may still be growing.
     """
     if start:
         file.seek(start)

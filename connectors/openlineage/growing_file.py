@@ -36,7 +36,7 @@ class LineBatch(NamedTuple):
 
 
 class _LongLineProgress(NamedTuple):
-    """Start of a line over the limit, and how many bytes of it have been searched for its end."""
+    """Start of a line over the limit, and how many bytes of the line have been searched for the line end."""
 
     start: int
     searched_bytes: int

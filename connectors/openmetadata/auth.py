@@ -71,7 +71,7 @@ class _CachedToken:
 
 
 def file_token(path: Path) -> TokenProvider:
-    """Provide the token in a file, which is read again if the server rejects the token, because it may be rotated."""
+    """Provide the token in a file; the file is read again if the server rejects the token, which may be rotated."""
 
     def read() -> str:
         try:

@@ -245,8 +245,8 @@ class OpenMetadataClient:
     def put_statuses(self, pipeline: str, statuses: Sequence[JsonObject]) -> None:
         """Write pipeline statuses with the fields that the server supports.
 
-        If a status is invalid by our own validation, none is sent. Servers without bulk requests get one status per
-        request; if such a server rejects a status, the statuses before it have been written.
+        All statuses are validated before the first is sent. Servers without bulk requests get one status per request;
+        if such a server rejects a status, the statuses before it have been written.
         """
         for status in statuses:
             if problem := self._validation_error("pipelineStatus", status):
@@ -308,7 +308,7 @@ class OpenMetadataClient:
         return self._session.delete("delete status", path) is not None
 
     def _read_range(self, operation: str, path: str, start: int, end: int) -> list[JsonObject] | None:
-        """Fetch everything between two times (inclusive), which the server returns without paging."""
+        """Fetch everything between two times (inclusive); the server returns all of it at once, without pages."""
         times = {"startTs": str(start), "endTs": str(end)}
         response = self._session.get_or_none(operation, path, times, member="data")
         return None if response is None else list(response.get("data") or ())

@@ -29,7 +29,7 @@ def version_numbers(version: str) -> tuple[int, int]:
 
 
 def server_features(version: str) -> ServerFeatures:
-    """Return the features of a server version; an unknown version has none of them."""
+    """Return the features of a server version; an unknown version has no features."""
     numbers = version_numbers(version)
     return ServerFeatures(
         bulk=numbers >= (1, 11),
@@ -45,7 +45,7 @@ _BASIC_TASK_FIELDS = ("name", "executionStatus", "startTime", "endTime", "logLin
 
 
 def with_task_list(status: dict[str, Any]) -> dict[str, Any]:
-    """Add an empty task list if there is none, because the server fails without one."""
+    """Add an empty task list if the status has no task list, because the server fails without it."""
     return {**status, "taskStatus": status.get("taskStatus") or []}
 
 

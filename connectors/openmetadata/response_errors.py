@@ -30,7 +30,7 @@ def response_error(response: HttpResponse, request: str, now: datetime | None = 
 
 
 def _error_text(response: HttpResponse) -> str:
-    """Return the server's message, or the body if it contains none."""
+    """Return the server's message, or the whole body if it contains no message."""
     with suppress(msgspec.DecodeError):
         message = msgspec.json.decode(response.body, type=_Body).message
         if message:

@@ -65,7 +65,7 @@ class OpenMetadataSession:
             return self._features or self.fetch_features(retry=True)
 
     def fetch_features(self, *, retry: bool = False) -> ServerFeatures:
-        """Fetch the features of the server; raises TargetMisconfigured if it is not OpenMetadata."""
+        """Fetch the features of the server; raises TargetMisconfigured if the server is not OpenMetadata."""
         try:
             response = self.server_version(retry=retry)
         except TargetRejected as error:

@@ -77,7 +77,7 @@ _MIN_SIMILARITY = 0.8
 
 
 def check_conf(conf: Mapping[str, str], release: SparkRelease | None = None) -> list[ConfProblem]:
-    """Find the problems of a conf, worst first; packages are checked against the Spark release if it is given."""
+    """Find the problems of a conf, worst first; if a Spark release is given, packages are checked against it."""
     listener_conf = {key.removeprefix(PREFIX): value for key, value in conf.items() if key.startswith(PREFIX)}
     accepted = accepted_keys(listener_conf)
     problems = [

@@ -235,7 +235,7 @@ def is_section(key: str, keys: Iterable[str]) -> bool:
 
 
 def nearest_key(key: str, keys: Iterable[str], min_similarity: float = 0.0) -> str | None:
-    """Find the most similar key, ignoring case; wildcards in it are shown as `<name>`."""
+    """Find the most similar key, ignoring case; wildcards in the key are shown as `<name>`."""
     by_lower_case = {name.lower(): name for name in keys}
     close_matches = difflib.get_close_matches(key.lower(), list(by_lower_case), n=1, cutoff=min_similarity)
     return re.sub(r"\*\*?", "<name>", by_lower_case[close_matches[0]]) if close_matches else None

@@ -28,14 +28,14 @@ class SparkRelease(NamedTuple):
     delta: str | None = None
 
     def required_package(self, catalog: TableFormat) -> str:
-        """Return the package of a table format; raises ConfigError if there is none for this release."""
+        """Return the package of a table format; raises ConfigError if this release has no package."""
         package = self.package_or_none(catalog)
         if package is None:
             raise ConfigError(f"{catalog} has no release for Spark {self.name}: use {releases_with(catalog)}")
         return package
 
     def package_or_none(self, catalog: TableFormat) -> str | None:
-        """Return the package of a table format; None if there is none for this release."""
+        """Return the package of a table format; None if this release has no package."""
         return self.iceberg if catalog is TableFormat.iceberg else self.delta
 
     @property

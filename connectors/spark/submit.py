@@ -28,7 +28,7 @@ _INSTALL_SPARK = "install the extra: pip install 'lineage-bridge[spark]'"
 
 
 class SparkInstallation(NamedTuple):
-    """An installed PySpark: its Python interpreter, home and version, and the Java to run it with."""
+    """An installed PySpark: its Python interpreter, home and version, and the home of the Java that runs it."""
 
     python: str
     home: Path

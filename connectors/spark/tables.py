@@ -21,7 +21,7 @@ _ROWS_VIEW = "lineage_bridge_rows"
 
 
 class LoadOptions(NamedTuple):
-    """How to load rows into a table; `key` identifies the load, so that it is not repeated."""
+    """How to load rows into a table; `key` identifies the load, so that the load is not repeated."""
 
     format: str
     location: str
@@ -35,7 +35,7 @@ class LoadOptions(NamedTuple):
 
 
 def load_table(session: SparkSession, frame: DataFrame, options: LoadOptions) -> str | None:
-    """Load rows into a table; returns the version of the table, None if it has no versions.
+    """Load rows into a table; returns the version of the table, or None if the table has no versions.
 
     A load whose key a Delta or Iceberg table already contains is skipped.
     """

@@ -87,7 +87,7 @@ def merge_plan(row_class: type[Row]) -> MergePlan:
 
 
 def value_type(hint: Any) -> type:
-    """Return the type of a column's values other than None."""
+    """Return the type of the values in a column, without None."""
     alternatives: tuple[type, ...] = get_args(hint) or (hint,)
     return next(alternative for alternative in alternatives if alternative is not NoneType)
 

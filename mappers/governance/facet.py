@@ -63,7 +63,7 @@ def validate_governance(facet: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def validate_contract(facet: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the valid members of a contract facet; None if it promises no columns."""
+    """Return the valid members of a contract facet; None if the contract promises no columns."""
     contract = _valid_members(facet, _CONTRACT)
     return contract if "columns" in contract else None
 

@@ -28,7 +28,7 @@ class Conflict(NamedTuple):
 
 
 class MergeResult(NamedTuple):
-    """The merged fields without those in conflict, and the conflicts."""
+    """The merged fields that are not in conflict, and the conflicts."""
 
     fields: dict[FieldPath, FieldValue]
     conflicts: list[Conflict]

@@ -82,7 +82,7 @@ def row_to_run_event(row: Mapping[str, Any], technology: str, zone: tzinfo, note
 
 
 def _reject_extra_values(row: Mapping[str, Any]) -> None:
-    """Reject a row with more values than columns, because any of its values may be the extra one."""
+    """Reject a row with more values than columns, because it is unknown which of the values is surplus."""
     extra_values = row.get("")
     if isinstance(extra_values, list) and any(value not in (None, "") for value in extra_values):
         raise InvalidInput(f"the row has {len(extra_values)} value(s) too many for the header: is one not quoted?")
@@ -156,7 +156,7 @@ def _set_times(run: JsonObject, values: JsonObject, zone: tzinfo, notes: list[st
 
 
 def _add_zone(value: Any, zone: tzinfo) -> str | datetime:
-    """Add the zone to a time without one; a time with a zone, or a text that is not a time, is returned as text."""
+    """Add the zone to a time that lacks a zone; any other time or text is returned as text."""
     time = _parse_datetime(value)
     return str(value) if time is None or time.tzinfo else time.replace(tzinfo=zone)
 

@@ -47,7 +47,7 @@ class DatasetName(NamedTuple):
 
 
 def read_job_name(job: BodyFields, names: LegacyNamespaces, *, namespace: str | None = None) -> JobName:
-    """Read the name of a job; `namespace` is the namespace to use if the body contains none."""
+    """Read the name of a job; `namespace` is used if the body contains no namespace."""
     sent = job.text("namespace") if namespace else job.required("namespace")
     return job_name(sent or namespace or "", job.required("name"), names, job.path_to("name"))
 
@@ -68,7 +68,7 @@ def job_name(namespace: str, name: str, names: LegacyNamespaces, path: str) -> J
 
 
 def read_dataset_name(dataset: BodyFields, names: LegacyNamespaces) -> DatasetName:
-    """Read the name of a dataset; if the name is a URL, it determines the namespace."""
+    """Read the name of a dataset; if the name is a URL, the URL determines the namespace."""
     name = _without_login(dataset.required("name"), dataset.path_to("name"), dataset.notes)
     namespace = dataset.text("namespace")
     if (url_name := _name_url(name)) is not None:

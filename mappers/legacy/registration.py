@@ -21,7 +21,7 @@ _RUN_ID = ("runId", "run_id")
 
 
 def translate_request(body: BodyFields, names: LegacyNamespaces, received: str) -> list[bytes]:
-    """Translate a request to register a dataset; `received` is the time of submission if the body contains none.
+    """Translate a request to register a dataset; `received` is used if the body has no time of submission.
 
     The requested metadata is stored with the request; the dataset does not change until the request is approved.
     """

@@ -24,7 +24,7 @@ class StoredMetadata(NamedTuple):
 
 
 def dataset_event_from_list(dataset: Mapping[str, Any], stored: StoredMetadata) -> dict[str, Any] | None:
-    """Build an event with the dataset metadata that the store lacks, or return None if it lacks nothing.
+    """Build an event with the dataset metadata that the store lacks, or return None if there is nothing to add.
 
     If the dataset has events, only facets that users edit are included.
     """
@@ -44,7 +44,7 @@ def dataset_event_from_list(dataset: Mapping[str, Any], stored: StoredMetadata) 
 def job_event_from_list(
     job: Mapping[str, Any], name: str, owner: str | None, stored: StoredMetadata
 ) -> dict[str, Any] | None:
-    """Build an event with the job metadata that the store lacks, or return None if it lacks nothing.
+    """Build an event with the job metadata that the store lacks, or return None if there is nothing to add.
 
     If the job has no events, its inputs and outputs are included.
     """
@@ -109,7 +109,7 @@ def _dataset_names(dataset_ids: Any) -> list[dict[str, str]]:
 
 
 def _last_changed(entity: Mapping[str, Any]) -> int:
-    """Return the time of the last change; 0 if it is out of range, for example because its unit is wrong."""
+    """Return the time of the last change; 0 if the time is out of range, for example because its unit is wrong."""
     for key in ("updatedAt", "createdAt"):
         with suppress(ValueError):
             return parse_timestamp(str(entity.get(key)))[0]

@@ -67,7 +67,7 @@ def read_column_lineage_facet(facet: ParsedFacet, notes: list[str]) -> ColumnLin
 
 
 def _facet_entries(facet: ColumnLineageFacet) -> ColumnLineageEntries:
-    """Convert a facet to entries; entries that affect every output column are merged into one."""
+    """Convert a facet to entries; equal entries for all output columns are merged into one entry."""
     fields = facet.fields or {}
     entries = {entry for name, output in fields.items() for entry in _field_entries(name, output)}
     for source in facet.dataset or ():
@@ -141,7 +141,7 @@ class _IdentifiedEntry(NamedTuple):
 
 
 class _IdentifiedEntries(NamedTuple):
-    """Entries with their ids for one job and target, which are the same in every run."""
+    """Entries with their ids for one job and target; the ids are the same in every run."""
 
     entries: tuple[_IdentifiedEntry, ...]
     set_id: bytes

@@ -160,7 +160,7 @@ def _map_output(
 
 
 def _map_explicit_lineage(builder: RowBuilder, dataset: ParsedDataset, target: CanonicalName) -> bool:
-    """Map the explicit lineage of a dataset, which supersedes its column lineage; False if there is none."""
+    """Map explicit lineage of a dataset, which supersedes column lineage; False if no explicit lineage exists."""
     explicit = facet_value(dataset.facets.get("lineage"), f.LineageFacet, builder.notes)
     if explicit is None:
         return False

@@ -75,7 +75,7 @@ _any_decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
 
 
 def parse_event(body: bytes, limits: EventLimits = EventLimits()) -> Event:  # noqa: B008 - an immutable tuple
-    """Parse an event; raises InvalidInput with the offending field, or InputTooLarge if it exceeds the limits."""
+    """Parse an event; raises InvalidInput with the offending field, or InputTooLarge if a limit is exceeded."""
     notes: list[str] = []
     body = _replace_nul(body.removeprefix(b"\xef\xbb\xbf").strip(_JSON_SPACE), notes)
     if not body.startswith(b"{"):

@@ -26,7 +26,7 @@ _decoders = {name: msgspec.json.Decoder(facet_type) for name, facet_type in FACE
 
 
 class ParsedFacet(NamedTuple):
-    """A facet: its canonical body (None if deleted), the hash of the body, its bytes as sent, and its typed value.
+    """A facet: its canonical body (None if deleted), the body's hash, the facet's bytes as sent, and its typed value.
 
     The typed value is None if the facet is deleted or unknown, and an InvalidInput if it violates its specification.
     """
@@ -90,7 +90,7 @@ def _typed_value(name: str, raw: bytes) -> Struct | InvalidInput | None:
 
 
 def parse_facets(raw: dict[str, msgspec.Raw] | None, path: str, notes: list[str]) -> dict[str, ParsedFacet]:
-    """Parse the facets of an entity; adds a note for a value that is not an object, and skips it."""
+    """Parse the facets of an entity; a value that is not an object is skipped, and a note is added."""
     facets = {}
     for name, value in (raw or {}).items():
         facet = parse_facet(name, bytes(value))

@@ -28,7 +28,7 @@ class RootRef(Struct):
 
 
 class ParentFacet(Struct):
-    """The run that started this one."""
+    """The parent run, which started the run that has this facet."""
 
     run: RunRef
     job: JobRef

@@ -21,7 +21,7 @@ def partition_keys(subset_json: str | None) -> tuple[str, ...] | None:
 
 
 def normalize_partition_key(text: str) -> str:
-    """Normalize a partition key: `region=EU/day=1` becomes `day=1/region=EU`; raises ValueError if it is empty."""
+    """Normalize a partition key: `region=EU/day=1` becomes `day=1/region=EU`; raises ValueError for an empty key."""
     parts = [part for part in text.strip("/").split("/") if part]
     if not parts:
         raise ValueError("a partition is written as day=2026-01-31 or day=2026-01-31/region=EU")

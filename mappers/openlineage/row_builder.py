@@ -160,7 +160,7 @@ class RowBuilder:
         prefix: str = "",
         in_columns: frozenset[str] = frozenset(),
     ) -> None:
-        """Add facets as raw JSON, except ignored facets and those stored in columns (`in_columns`)."""
+        """Add facets as raw JSON, except ignored facets and the facets that are stored in columns (`in_columns`)."""
         for facet in facets.values():
             if facet.name in self.ignored_facets or (facet.name in in_columns and facet.body is not None):
                 continue

@@ -14,7 +14,7 @@ from mappers.openlineage.row_builder import RowBuilder
 
 
 def map_schema(builder: RowBuilder, dataset: ParsedDataset, name: CanonicalName, rank: Rank) -> bytes | None:
-    """Add the schema of a dataset; returns its hash, or None if it has no columns."""
+    """Add the schema of a dataset; returns the hash of the schema, or None if there are no columns."""
     facet = dataset.facets.get("schema")
     value = facet_value(facet, SchemaFacet, builder.notes)
     if facet is None or value is None:

@@ -97,7 +97,7 @@ def _reported_path(builder: RowBuilder, dataset: ParsedDataset) -> dict[str, Any
 
 
 def _idempotency_key(builder: RowBuilder, dataset: ParsedDataset) -> dict[str, Any]:
-    """Return the columns of the idempotency key, which makes readers see only one of several attempts."""
+    """Return the columns of the idempotency key; of several attempts with the same key, readers see only one."""
     facet = dataset.output_facets.get(IDEMPOTENCY_KEY_FACET)
     if facet is not None and is_deleted(facet):
         return {"key_order": builder.register_order(0, facet.digest)}

@@ -43,7 +43,7 @@ def nest_columns(columns: Iterable[SchemaColumn], max_characters: int = _MAX_NAM
 
 
 class _Children(list[JsonObject]):
-    """The reported children of a column; the first one replaces the children that its type implies."""
+    """The reported children of a column; the first reported child replaces the children that the type implies."""
 
     def __init__(self, column: JsonObject) -> None:
         super().__init__()

@@ -170,7 +170,7 @@ def is_text(path: FieldPath) -> bool:
 
 
 def own_references(entity: JsonObject, key: str) -> list[JsonObject]:
-    """Return the references of the entity itself, without those inherited from its schema or service."""
+    """Return an entity's own references, without references inherited from its schema or service."""
     return [reference for reference in entity.get(key) or () if not reference.get("inherited")]
 
 

@@ -102,7 +102,7 @@ class ServiceLayout(NamedTuple):
 
 
 def find_mapping(mappings: Iterable[ServiceMapping], namespace: str) -> ServiceMapping | None:
-    """Find the longest mapping that matches a namespace; of equally long ones, the first in sort order."""
+    """Find the longest mapping that matches a namespace; of equally long mappings, the first in sort order wins."""
     matches = [mapping for mapping in mappings if fnmatchcase(namespace, mapping.namespace)]
     return min(matches, key=lambda mapping: (-len(mapping.namespace), mapping), default=None)
 

@@ -50,7 +50,7 @@ _STRENGTH = {"IDENTITY": 0, "TRANSFORMATION": 1, "AGGREGATION": 2}
 
 
 def combine(first: ColumnTransformation, second: ColumnTransformation) -> ColumnTransformation:
-    """Combine two successive transformations: the last indirect one wins, otherwise the stronger direct one."""
+    """Combine two successive transformations: the last indirect one wins; of two direct ones, the stronger wins."""
     masking = first.masking or second.masking
     indirect = next((transformation for transformation in (second, first) if transformation.type == "INDIRECT"), None)
     stronger = indirect or max(first, second, key=lambda transformation: _STRENGTH[transformation.subtype])

@@ -35,7 +35,7 @@ def apply_pivot(pivot: exp.Expression, scope: Scope, relation: Relation, queries
 
 
 def _apply_unpivot(pivot: exp.Expression, scope: Scope, relation: Relation, queries: SubqueryReader) -> Relation:
-    """Replace the listed columns with one column for their names and one for their values."""
+    """Replace the listed columns with a column of their names and a column of their values."""
     fields = pivot.args.get("fields") or ()
     columns = [column for field in fields for column in field.expressions]
     values = frozenset().union(*(find_sources(column, scope, queries, TRANSFORMATION) for column in columns))

@@ -79,7 +79,7 @@ class _QueryAnalyzer:
         return inner._replace(dataset_level=inner.dataset_level | sort_sources(query, scope, self))
 
     def _add_ctes(self, query: exp.Expression, context: Scope) -> Scope:
-        """Add the relations of a WITH clause, each of which can refer to the previous ones."""
+        """Add the relations of a WITH clause; each relation can refer to the relations before it."""
         clause = query.args.get("with_")
         ctes = dict(context.ctes)
         analyze = self._analyze_recursive_cte if clause and clause.recursive else self._analyze_cte

@@ -49,7 +49,7 @@ def has_time_of_day(text: str) -> bool:
 
 
 def parse_report_time(text: str, order: DateOrder, zone: tzinfo) -> datetime:
-    """Parse a time, as its first occurrence if the hour occurs twice; raises ValueError if it does not exist."""
+    """Parse a time (the first occurrence in an hour that occurs twice); raises ValueError if no such time exists."""
     match = _PARTS.fullmatch(text)
     if match is None:
         raise ValueError(f"{text!r} is not a time")

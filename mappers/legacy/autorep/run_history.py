@@ -50,7 +50,7 @@ class RunHistory(NamedTuple):
 
 
 def build_run_history(report: AutorepReport, context: ReportContext) -> RunHistory:
-    """Build one event for each run in a report, or one for each attempt if the attempts are listed."""
+    """Build an event for each run in a report, or for each attempt of a run if the report lists attempts."""
     history = RunHistory([], [])
     rows_by_run = {(row.name, row.run): row for row in report.rows if row.run is not None}
     rows_by_name = {row.name: row for row in report.rows}

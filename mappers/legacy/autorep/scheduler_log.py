@@ -34,9 +34,9 @@ class LogText(NamedTuple):
 
 
 def parse_scheduler_logs(texts: Iterable[LogText]) -> AutorepReport:
-    """Group the status changes of each job into runs, from a start to the next end, and count all other lines.
+    """Group each job's status changes into runs, each from a start to the next end, and count all other lines.
 
-    Consecutive logs of one scheduler are read as one log, so a run may start in one and end in the next.
+    Consecutive logs of a scheduler are read as a single log, so a run may start in one log and end in the next.
     """
     parser = _LogParser()
     for file, text in texts:

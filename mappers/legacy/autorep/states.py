@@ -39,7 +39,7 @@ def _contains(code: int, codes: str) -> bool:
 
 
 def infer_outcome(status: str, code: int | None, rule: Mapping[str, str] | None) -> str | None:
-    """Infer the outcome of an idle job's last run from its exit code; None if it cannot be inferred.
+    """Infer the outcome of an idle job's last run from the exit code; None if the outcome cannot be inferred.
 
     A negative code is inconclusive, because it means that Autosys ended the run. Whether a positive code is a success
     depends on the job definition, so without a definition the outcome is unknown.

@@ -136,7 +136,7 @@ class _AttributeScanner:
             ]
 
     def _file(self, job: JobDefinition, side: Side, attribute: str, confidence: float) -> DataFlow:
-        """Return the candidate for the file that an attribute names; adds a warning if it cannot be resolved."""
+        """Return the candidate for the file that an attribute names; warns if the name cannot be resolved."""
         text = job.get(attribute)
         candidates = dataset_candidates(side, text, attribute, confidence, self._variables)
         if text and not candidates and not is_device(path := expand_variables(text, self._variables)):

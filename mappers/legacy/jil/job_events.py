@@ -168,7 +168,7 @@ def _dependencies_facet(job: JobDefinition, instance: str) -> JsonObject:
 
 
 def _lineage_facet(flows: Iterable[DataFlow]) -> JsonObject:
-    """Build lineage that completely replaces the lineage of the previous definition, even if it is empty.
+    """Build lineage that, even if empty, completely replaces the lineage of the previous definition.
 
     An output is derived from the inputs of its flow, not from all inputs of the job.
     """

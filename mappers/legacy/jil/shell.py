@@ -47,7 +47,7 @@ def _parser() -> Parser:
 
 
 class _ShellContext(NamedTuple):
-    """Context of a node: the redirections of its enclosing nodes, and its pipe if it is in one."""
+    """Context of a node: the redirections of its enclosing nodes, and the pipe that contains the node, if any."""
 
     redirections: tuple[Redirection, ...] = ()
     pipe: int | None = None
