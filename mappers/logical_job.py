@@ -52,7 +52,7 @@ def logical_job(ancestry: JobAncestry, granularity: Granularity, rule: FoldingRu
 
 
 def step_name(rule: FoldingRule, leaf: str, application: str | None, target: str | None) -> str:
-    """Name a step of an application after the dataset it wrote, if any."""
+    """Name a step of an application after the dataset that the step wrote, if any."""
     if rule.step == "effect" and target is not None:
         return f"write {short_name(target)}"
     return leaf.removeprefix(f"{application}.") if application else leaf

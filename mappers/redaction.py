@@ -72,7 +72,7 @@ def is_secret_name(name: str) -> bool:
 
 
 def redact_command(text: str) -> str:
-    """Replace everything in a command that looks like a secret with `***`."""
+    """Replace everything that looks like a secret in a command with `***`."""
     if not _HINT.search(text):
         return text
     text = redact_url(text)

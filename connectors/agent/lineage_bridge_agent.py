@@ -496,7 +496,7 @@ class Spool:
             return None
 
     def remove(self, name):
-        """Delete an event; it may already be deleted."""
+        """Delete an event that may already have been deleted."""
         try:
             os.unlink(os.path.join(self.directory, name))
         except OSError:
@@ -752,7 +752,7 @@ def deliver_file(spool, connection, name):
 
 
 def send_or_drop(spool, connection, event):
-    """Send a run event that did not fit into the spool; count it as dropped if the service does not accept it."""
+    """Send a run event that did not fit into the spool; count the event as dropped unless the service accepts it."""
     status, _ = connection.send(_RUN_EVENT, _to_json(event))
     if status is None or not 200 <= status < 300:
         spool.count_dropped()
@@ -1102,7 +1102,7 @@ def run_sender(spool, connection, options, command_run, unspooled_start, descrip
 
 
 def build_end_event(spool, command_run, result):
-    """Build the end event from the result sent by the agent; return the event, and whether it is in the spool."""
+    """Build the end event from the result sent by the agent; return the event, and whether the spool contains it."""
     try:
         event_type, exit_code, killed_by, spooled = json.loads(result.decode("utf-8"))
     except ValueError:

@@ -223,7 +223,7 @@ class OpenMetadataClient:
         self._session.request("restore", "PUT", f"/{collection}/restore", body={"id": entity_id})
 
     def put_edge(self, source: tuple[str, str], target: tuple[str, str], details: JsonObject) -> None:
-        """Write the edge between two entities, each given as (type, id); it replaces an existing edge."""
+        """Write the edge between two entities, each given as (type, id); an existing edge is replaced."""
         endpoints = {"fromEntity": _reference(*source), "toEntity": _reference(*target)}
         body = {"edge": {**endpoints, "lineageDetails": details}}
         if problem := self._validation_error("lineage", body):

@@ -104,7 +104,7 @@ class HadoopFileSystem:
             stream.close()
 
     def write(self, path: str, content: bytes) -> None:
-        """Write a file; readers see it once it has been closed."""
+        """Write a file; readers see the file once it has been closed."""
         _, system, hadoop_path = self._resolve(path)
         stream = system.create(hadoop_path, True)
         try:

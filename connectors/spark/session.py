@@ -63,7 +63,7 @@ def use_cached_jars(conf: Mapping[str, str], home: Path | None = None) -> dict[s
 
 
 def open_session(name: str, conf: Mapping[str, str]) -> "SparkSession":
-    """Start Spark in this process, or use the session of the spark-submit that started it."""
+    """Start Spark in this process, or use the session of the spark-submit that started this process."""
     try:
         from pyspark.sql import SparkSession  # noqa: PLC0415 - an extra that only running a process needs
     except ImportError as error:

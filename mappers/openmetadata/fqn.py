@@ -20,7 +20,7 @@ class EntityName(NamedTuple):
 
 
 def entity_name(name: str, max_characters: int = _MAX_CHARACTERS) -> EntityName:
-    """Return the name unchanged if it is valid, otherwise a valid name that ends with a hash of the original."""
+    """Return a valid name unchanged, and an invalid name as a valid one that ends with a hash of the original."""
     if name and len(name) <= max_characters and not _FORBIDDEN.search(name):
         return EntityName(name)
     suffix = "~" + digest(name.encode()).hex()[: _SUFFIX_CHARACTERS - 1]

@@ -122,7 +122,7 @@ def _replace_labels(entity: JsonObject, column_name: str | None, fields: FieldVa
 
 
 def _label_key(label: JsonObject) -> tuple[str, bool]:
-    """Return the fully qualified name of a label, and whether it is a glossary term."""
+    """Return the fully qualified name of a label, and whether the label is a glossary term."""
     return str(label["tagFQN"]), is_term(label)
 
 

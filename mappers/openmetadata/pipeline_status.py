@@ -80,7 +80,7 @@ def pipeline_status(run: RunContent, timestamp: int) -> JsonObject:
 
 
 def _error(run: RunContent) -> JsonObject | None:
-    """Build the error of a run: its first line as the message, and the full text as the stack trace."""
+    """Build the error of a run: the first line of the text as the message, and the full text as the stack trace."""
     failed_step = next((step.name for step in run.steps if step.status == "FAILED"), None)
     if run.status == "FAILED":
         text = (run.error or "").strip()

@@ -14,7 +14,7 @@ _SERVICE_TYPES = {"SPARK": "Spark", "AIRFLOW": "Airflow", "DBT": "DBTCloud", "FL
 
 
 class PipelineLocation(NamedTuple):
-    """The location of a job: its pipeline service and its name there."""
+    """The location of a job: its pipeline service, and its name in that service."""
 
     service: ServiceRef
     name: EntityName

@@ -69,7 +69,7 @@ def table_profile(metrics: TableMetrics, timestamp: int, columns: Mapping[str, s
 def _column_profiles(
     measured: Iterable[tuple[str, Any]], timestamp: int, columns: Mapping[str, str], rows: float | None
 ) -> list[JsonObject]:
-    """Build profiles of the columns that the server knows; it would reject profiles of other columns."""
+    """Build profiles of the columns that the server knows, because it rejects profiles of other columns."""
     profiles = [
         {"name": columns[name], "timestamp": timestamp, **_metric_members(metrics, rows)}
         for name, metrics in measured

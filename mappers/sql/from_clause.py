@@ -65,7 +65,7 @@ class FromClause:
         self.dataset_level: ColumnSources = NO_SOURCES
 
     def add(self, node: exp.Expression) -> None:
-        """Add a view, query, table function or parenthesized join, with everything joined to it."""
+        """Add a view, query, table function or parenthesized join, together with everything that is joined to it."""
         alias = node.args.get("alias")
         if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Table) and not alias:
             self.add(node.this)

@@ -145,7 +145,7 @@ def referenced_views(sql: str) -> frozenset[str]:
 
 
 def views_in(query: exp.Expression) -> frozenset[str]:
-    """List the views that a query reads, in lower case and without its common table expressions."""
+    """List the views that a query reads, in lower case; its common table expressions are not included."""
     views: set[str] = set()
     pending: list[tuple[exp.Expression, frozenset[str]]] = [(query, frozenset())]
     while pending:

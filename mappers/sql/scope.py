@@ -36,7 +36,7 @@ class Relation(NamedTuple):
         return [column for column in self.columns if column.matches(name)]
 
     def assume_column(self, name: str) -> ColumnSources:
-        """Return the source of a column in a view with unknown columns; empty if several views could have it."""
+        """Return a column's source in a view with unknown columns; empty if several views could have the column."""
         views = self.incomplete_views or frozenset()
         return frozenset(ColumnSource(view, name, "DIRECT", "IDENTITY", False) for view in views if len(views) == 1)
 
@@ -185,7 +185,7 @@ class Scope:
 
 
 def _field_sources(sources: ColumnSources, fields: Sequence[str]) -> ColumnSources:
-    """Return the sources of a column, or of a field in it, which is a transformation of the column."""
+    """Return the sources of a column or of a field in the column; a field is a transformation of the column."""
     return apply_transformation(sources, TRANSFORMATION) if fields else sources
 
 
