@@ -70,7 +70,10 @@ class EventFinder:
         self._entries: dict[int, list[_EventIndexEntry]] = {}
 
     def find(self, micros: int, mentioning: Iterable[bytes], content: bytes | None = None) -> list[EventReference]:
-        """Find the events of a time that mention any of these ids, preferably those with a facet of this content."""
+        """Find the events of a time that mention any of these ids.
+
+        If some of these events have a facet with this content, only those are returned.
+        """
         ids = frozenset(mentioning)
         entries = [entry for entry in self._entries_at(micros) if ids & entry.mentioned]
         exact = [entry for entry in entries if content in entry.contents]

@@ -27,14 +27,14 @@ GROUP BY kind ORDER BY kind
 
 
 class CallTotals(NamedTuple):
-    """Requests to a target by kind, retries included, and those that failed."""
+    """Numbers of requests to a target by kind, including retries, and numbers of failed requests."""
 
     calls: dict[str, int]
     failed: dict[str, int]
 
     @property
     def success_percent(self) -> float | None:
-        """Percentage of successful requests; None without requests.
+        """Percentage of successful requests; None if there were no requests.
 
         A failed login counts as a failure but not as a request, so failures may outnumber requests.
         """
@@ -58,7 +58,7 @@ class CallCounter:
             self._calls[kind] += 1
 
     def count_failure(self, kind: str) -> None:
-        """Count a request that failed; it was already counted as a request."""
+        """Count a failure; the failed request itself has already been counted."""
         with self._lock:
             self._failed[kind] += 1
 
@@ -85,7 +85,7 @@ class CallCounter:
 
 
 def read_calls(db: Database, org: str, target: str, now: int) -> CallTotals:
-    """Totals of the last 24 hours, including the current hour."""
+    """Read the totals of the last 24 hours, including the current hour."""
     rows = [(kind, int(calls), int(failed)) for kind, calls, failed in db.fetch_all(
         _READ, org, target, now // _HOUR - REPORTED_HOURS
     )]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Circuit breaker of a target, with one probe per interval."""
+"""Circuit breaker of a target; while it is open, one probe per interval is allowed."""
 
 import random
 from collections.abc import Callable
@@ -42,5 +42,5 @@ class CircuitBreaker:
 def backoff_seconds(
     base: float, attempts: int, max_seconds: float, draw: Callable[[], float] = random.random
 ) -> float:
-    """Exponential backoff with full jitter."""
+    """Compute an exponential backoff with full jitter."""
     return float(draw() * min(max_seconds, base * 2 ** min(attempts, _MAX_DOUBLINGS)))

@@ -70,7 +70,7 @@ class ReportBuilder:
         self._counts_of(batch.kind).update(checked=batch.checked, different=len(batch.differences), batches=1)
 
     def reports(self, kinds: Collection[str]) -> dict[str, KindReport]:
-        """Reports by kind: the given kinds, and all other kinds that were compared."""
+        """Reports by kind, for the given kinds and for all other kinds that were compared."""
         compared = {kind for kind, counts in self._counts.items() if counts["batches"] and kind != DELETION}
         return {
             kind: KindReport(*(self._counts_of(kind)[name] for name in KindReport._fields))
@@ -94,7 +94,7 @@ def delete_report(db: Database, org: str, target: str) -> None:
 
 
 def read_report(db: Database, org: str, target: str) -> ComparisonReport | None:
-    """Last completed comparison, if any."""
+    """Read the report of the last completed comparison, if any."""
     rows = db.fetch_all(_READ, org, target)
     return (
         ComparisonReport(max(row[-1] for row in rows), {row[0]: KindReport(*row[1:-1]) for row in rows})
@@ -183,7 +183,7 @@ class ComparisonRunner:
         return claimed
 
     def _count_and_compare(self) -> Iterator[ComparedBatch]:
-        """Count expected items first, because differences are requeued and would otherwise be counted twice.
+        """Count expected items before comparing, because requeued differences would otherwise be counted twice.
 
         The report is stored only when the comparison completes.
         """
@@ -198,7 +198,7 @@ class ComparisonRunner:
         write_report(self._db, *self._org_and_target, report.reports(self._target.compared_kinds), self._clock())
 
     def _reschedule(self) -> None:
-        """Make the comparison due immediately, because it did not finish."""
+        """Make a comparison that did not finish due immediately."""
         self._check_at = 0
         with self._db.transaction():
             self._db.execute(_RESET, *self._org_and_target)

@@ -16,7 +16,7 @@ _Key = tuple[str, bytes]
 
 
 class DeadLetters:
-    """Failed items of a target, and what an operator can do about them."""
+    """Failed items of a target, and the actions that an operator can take on them."""
 
     def __init__(self, db: Database, org: str, target: str, clock: Callable[[], int]) -> None:
         self._db = db

@@ -67,7 +67,7 @@ class EdgeStore:
         self._org_and_target = (org, target)
 
     def into(self, keys: Collection[bytes]) -> dict[bytes, dict[bytes, EdgeRecord]]:
-        """Edges into datasets and jobs, by target key and source key."""
+        """Edges into datasets and jobs, by target key, then by source key."""
         edges: dict[bytes, dict[bytes, EdgeRecord]] = {key: {} for key in keys}
         for row in self._db.fetch_for_ids(_INTO, sorted(set(keys)), *self._org_and_target):
             edge = _decode_edge(row)
@@ -83,12 +83,12 @@ class EdgeStore:
             after = edges[-1].target_key, edges[-1].source_key
 
     def targets_of_sources(self, sources: Collection[bytes]) -> set[bytes]:
-        """Keys of the entities that edges from these sources lead to."""
+        """Keys of the datasets and jobs that edges from these sources lead to."""
         rows = self._db.fetch_for_ids(_TARGETS_OF_SOURCES, sorted(set(sources)), *self._org_and_target)
         return {key for (key,) in rows}
 
     def targets_of_jobs(self, jobs: Collection[bytes]) -> set[bytes]:
-        """Keys of the entities that edges of these jobs lead to."""
+        """Keys of the datasets and jobs that edges of these jobs lead to."""
         rows = self._db.fetch_for_ids(_TARGETS_OF_JOBS, sorted(set(jobs)), *self._org_and_target)
         return {key for (key,) in rows}
 
@@ -101,9 +101,9 @@ class EdgeStore:
         return bool(self._db.fetch_all(_CONNECTS, *self._org_and_target, source_id, target_id))
 
     def invalidate(self, edges: Sequence[EdgeRecord]) -> None:
-        """Mark edges that this worker may have written after another worker took them over.
+        """Invalidate edges that this worker may have written after another worker had taken them over.
 
-        Like all writes below, must be called inside a transaction.
+        This method and all write methods below must be called inside a transaction.
         """
         stored_edges = self.into({edge.target_key for edge in edges})
         current_edges = [stored_edges[edge.target_key].get(edge.source_key, edge) for edge in edges]
@@ -114,11 +114,11 @@ class EdgeStore:
         self.write(invalidated, [])
 
     def invalidate_into(self, keys: Collection[bytes]) -> None:
-        """Write the edges into these datasets and jobs again if they differ."""
+        """Invalidate the edges into these datasets and jobs, so that they are written again if they differ."""
         self._db.execute_many(_INVALIDATE_INTO, [(*self._org_and_target, key, b"") for key in sorted(set(keys))])
 
     def invalidate_all(self) -> None:
-        """Write all edges again if they differ."""
+        """Invalidate all edges, so that they are written again if they differ."""
         self._db.execute(_INVALIDATE_ALL, *self._org_and_target, b"")
 
     def write(self, written: Sequence[EdgeRecord], deleted: Sequence[EdgeRecord]) -> None:

@@ -36,7 +36,7 @@ class PushedObservation(NamedTuple):
 def pushed_observations(
     db: Database, org: str, target: str, kind: str, limit: int
 ) -> Iterator[list[PushedObservation]]:
-    """Pushed observations, ordered by entity and time, in batches of `limit`."""
+    """Read pushed observations, ordered by entity and time, in batches of `limit`."""
     after = "", b""
     while rows := db.fetch_all(_PUSHED, org, target, kind, *after, limit):
         observations = [PushedObservation(bytes(key), RemoteReference(*remote)) for *remote, key in rows]

@@ -153,7 +153,7 @@ class SyncItemStore:
         self.worker = WorkerLease(db, org, target, clock)
 
     def mark(self, items: Iterable[tuple[str, bytes]]) -> None:
-        """Mark items as changed and create missing ones. Must be called inside a transaction."""
+        """Mark items as changed, and create missing items. Must be called inside a transaction."""
         now = self._clock()
         rows = [(self._org, self._target, kind, key, 1, now, now) for kind, key in sorted(set(items))]
         self._db.insert(_MARK, rows)
@@ -170,7 +170,7 @@ class SyncItemStore:
         )
 
     def claim_due(self, kind: str, limit: int) -> list[SyncItem]:
-        """Claim due items, longest pending first; other workers cannot claim them while this worker is alive."""
+        """Claim due items, longest pending first; other workers cannot claim these while this worker is alive."""
         if not self._db.fetch_all(_DUE, self._org, self._target, kind, self._clock()):
             return []
         with self._db.transaction():
@@ -210,7 +210,7 @@ class SyncItemStore:
         return [_decode_item(row) for row in self._db.fetch_all(_BY_OUTCOME, self._org, self._target, outcome)]
 
     def find_by_key_prefix(self, kind: str, ids: Collection[bytes]) -> set[bytes]:
-        """Keys of items whose composite key starts with one of these ids."""
+        """Keys of items whose composite key begins with one of these ids."""
         keys: set[bytes] = set()
         for id_ in ids:
             rows = self._db.fetch_all(_BY_KEY_RANGE, self._org, self._target, kind, id_, id_ + _AFTER_ALL_IDS)
@@ -228,7 +228,7 @@ class SyncItemStore:
         return ((name, bytes(key)) for name, key in rows)
 
     def count_expected(self) -> list[tuple[str, int, int]]:
-        """By kind: number of expected items, and how many of them are pending or missing."""
+        """For each kind: name, number of expected items, and how many of these are pending or missing."""
         return [
             (kind, int(expected), int(outdated))
             for kind, expected, outdated in self._db.fetch_all(_EXPECTED, self._org, self._target)
@@ -251,7 +251,7 @@ class SyncItemStore:
     def record_results(self, results: Sequence[ItemResult]) -> set[bytes]:
         """Store results and return the keys of items that other workers have taken over.
 
-        These are invalidated, because this worker may have changed the target in the meantime. Must be
+        Items that were taken over are invalidated, because this worker may have changed the target meanwhile. Must be
         called inside a transaction.
         """
         taken_over = [result.item for result in results if not self._store_result(result)]
@@ -263,16 +263,16 @@ class SyncItemStore:
         self._db.execute_many(_DROP, [(self._org, self._target, kind, key) for kind, key in sorted(set(keys))])
 
     def record_intent(self, items: Iterable[tuple[SyncItem, dict[str, Any]]]) -> None:
-        """Record intended changes before calling the target, so that they are known after a crash."""
+        """Record intended changes before the target is called, so that they are known after a crash."""
         rows = [(*self._claim_parameters(item), _encode_record(record)) for item, record in items]
         for i in range(0, len(rows), WRITE_BATCH):
             with self._db.transaction():
                 self._db.execute_many(_RECORD_INTENT, rows[i : i + WRITE_BATCH])
 
     def invalidate(self, keys: Iterable[tuple[str, bytes]], *, reset_failures: bool = False) -> None:
-        """Push items again because the target may differ. Must be called inside a transaction.
+        """Make items due again, because the target may have changed. Must be called inside a transaction.
 
-        `reset_failures` also clears their failure counts.
+        `reset_failures` also clears the failure counts of the items.
         """
         now = self._clock()
         rows = [(self._org, self._target, kind, key, now, int(reset_failures)) for kind, key in sorted(set(keys))]
@@ -283,7 +283,7 @@ class SyncItemStore:
         self._db.execute(_INVALIDATE_ALL, self._org, self._target, self._clock())
 
     def requeue_unresolved(self) -> None:
-        """Mark items that have been unresolved for a while, because they may have a location by now."""
+        """Mark items that have been unresolved for a while, because their location may be known by now."""
         now = self._clock()
         with self._db.transaction():
             self._db.execute(_REQUEUE_UNRESOLVED, self._org, self._target, now, now - UNRESOLVED_RETRY_US)

@@ -30,7 +30,7 @@ def count_live_workers(db: Database, org: str, target: str, now: int) -> int:
 class WorkerLease:
     """Lease of one worker on the items that it claims.
 
-    Its results are accepted until another worker takes the items over.
+    Results of the worker are accepted until another worker takes over the items.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class WorkerLease:
         self._db.insert(_RENEW, [(*self._org_and_target, self.id, self._clock() + int(LEASE_SECONDS * 1_000_000))])
 
     def release(self) -> None:
-        """Release all claims; also removes expired workers."""
+        """Release all claims; also removes workers with expired leases."""
         with self._db.transaction():
             self._db.execute(_RELEASE, *self._org_and_target, self.id, self._clock())
 

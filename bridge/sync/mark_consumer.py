@@ -47,7 +47,7 @@ class MarkConsumer:
         return len(marks)
 
     def preview(self, *, everything: bool) -> set[ItemKey]:
-        """Items that pending marks affect, without consuming the marks.
+        """List the items that pending marks affect, without consuming the marks.
 
         Returns all items if `everything` is set or the target was never enabled.
         """

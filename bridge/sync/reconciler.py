@@ -90,7 +90,7 @@ class Reconciler:
     def enable(self) -> bool:
         """Start writing dirty marks for the target.
 
-        Returns True if a full sync was scheduled (new target or changed options).
+        Returns True if a full sync was scheduled, because the target is new or its options have changed.
         """
         target_arguments = (self._db, self._org, self._target.name)
         record_pause(*target_arguments, None, self._clock())
@@ -126,11 +126,11 @@ class Reconciler:
         return read_status(self._db, self._org, self._target.name)
 
     def unsynced_items(self, limit: int) -> list[UnsyncedItem]:
-        """Items that are not in sync, and why; sends no requests."""
+        """List items that are not in sync, with reasons; sends no requests."""
         return read_unsynced_items(self._db, self._org, self._target.name, limit)
 
     def last_comparison(self) -> ComparisonReport | None:
-        """Last completed comparison, if any."""
+        """Report of the last completed comparison, if any."""
         return read_report(self._db, self._org, self._target.name)
 
     def progress(self) -> SyncProgress:
@@ -248,7 +248,7 @@ class Reconciler:
         return True
 
     def _record(self, pushed: BatchResult, outcomes: Counter[str]) -> None:
-        """Mark the items that a batch affects, then store its results."""
+        """Mark the items that a batch affects, then store the results of the batch."""
         self._responded = False
         with self._db.transaction():
             self._items.mark(pushed.affected)

@@ -36,7 +36,7 @@ class RequestPool:
         self.unavailable, self._unanswered, self._probed = None, 0, False
 
     def record_failure(self, error: LineageBridgeError) -> LineageBridgeError:
-        """Record a failure and return the error to report: an outage, if that explains a missing response."""
+        """Record a failure and return the error to report, which is an outage if that explains a missing response."""
         unavailable = isinstance(error, TargetUnavailable) and error.status in _UNAVAILABLE
         if isinstance(error, NoResponse):
             with self._lock:
@@ -47,7 +47,7 @@ class RequestPool:
         return error
 
     def server_responds(self) -> bool:
-        """Probe the server, at most once per batch, because a 500 may be caused by the request."""
+        """Probe the server at most once per batch, because a 500 may be caused by the request itself."""
         with self._lock:
             if self.unavailable is None and not self._probed:
                 self._probed = True

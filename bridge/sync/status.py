@@ -78,7 +78,7 @@ class SyncStatus(msgspec.Struct, frozen=True):
 
     @property
     def remaining(self) -> int:
-        """Number of items that are pending or cannot be pushed."""
+        """Number of items that are pending, and of items that cannot be pushed."""
         return self.marks + self.pending + self.troubled
 
     @property
@@ -103,7 +103,7 @@ def read_status(db: Database, org: str, target: str) -> SyncStatus:
 
 
 class UnsyncedItem(NamedTuple):
-    """An item that is not in sync, and why."""
+    """An item that is not in sync, and the reason."""
 
     kind: str
     name: str
@@ -153,7 +153,7 @@ def write_target_identity(db: Database, org: str, target: str, identity: TargetI
 
 
 def record_pause(db: Database, org: str, target: str, reason: str | None, now: int) -> None:
-    """Record why the circuit is open, or that it closed (None)."""
+    """Record why the circuit is open; None if it is closed."""
     pause: tuple[Any, ...] = (reason, now) if reason else (None, None)
     with db.transaction():
         db.execute(_SET_PAUSE, org, target, *pause)

@@ -72,7 +72,7 @@ class SyncItem(NamedTuple):
     claimed_by: bytes | None
 
     def complete(self, outcome: Outcome, reason: str | None = None, **overrides: Any) -> "Completed":
-        """Complete the item; keeps its fingerprint, remote entity and record unless overridden."""
+        """Complete the item; fingerprint, remote entity and record are kept unless overridden."""
         unchanged: dict[str, Any] = {
             "remote": self.remote,
             "created_by_us": self.created_by_us,
@@ -82,12 +82,12 @@ class SyncItem(NamedTuple):
 
 
 def new_item(kind: str, key: bytes) -> SyncItem:
-    """An item that was never pushed."""
+    """Create an item that was never pushed."""
     return SyncItem(kind, key, 1, 0, 0, 0, None, None, None, None, None, False, {}, None)
 
 
 class Completed(NamedTuple):
-    """An item that needs no work until it changes."""
+    """Result of an item that needs no further work until it changes."""
 
     item: SyncItem
     outcome: Outcome
@@ -99,7 +99,7 @@ class Completed(NamedTuple):
 
 
 class Postponed(NamedTuple):
-    """An item to retry; `due_at` is in microseconds."""
+    """Result of an item to retry; `due_at` is in microseconds."""
 
     item: SyncItem
     reason: str
@@ -109,7 +109,7 @@ class Postponed(NamedTuple):
 
 
 class Released(NamedTuple):
-    """An item whose claim was released; it stays due."""
+    """Result of an item whose claim was released; the item stays due."""
 
     item: SyncItem
 

@@ -35,7 +35,7 @@ class PlanStep(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """Drift: an item, or an edge into it, that differs from the last push."""
+    """Drift: an item whose remote entity, or an edge into it, differs from the last push."""
 
     kind: str
     key: bytes
@@ -54,7 +54,7 @@ class ComparedBatch(NamedTuple):
 
 
 class ExpectedCount(NamedTuple):
-    """Partial count of one kind: items expected in the target, and how many of them are not pushed yet."""
+    """One batch's contribution to the counts of a kind: expected items, and those not pushed yet."""
 
     kind: str
     expected: int
@@ -106,7 +106,7 @@ class SyncTarget(Protocol):
         """Bring the target to the desired state of the items; failures are reported per item."""
 
     def plan(self, items: Sequence[SyncItem]) -> list[PlanStep]:
-        """List what a push would do, without side effects."""
+        """List the steps of a push without executing them."""
 
     def count_expected(self) -> Iterator[ExpectedCount]:
         """Count expected items in batches, without requests to the target."""

@@ -36,7 +36,7 @@ ReasonField = Annotated[str | None, msgspec.Meta(description="Reason, stored in 
 
 
 class CommandContext(NamedTuple):
-    """The registry, the lineage graph that names datasets, and the principal who issues a command."""
+    """The registry, the lineage graph for dataset names, and the principal who issues a command."""
 
     registry: VersionRegistry
     graph: LineageGraph
@@ -44,7 +44,7 @@ class CommandContext(NamedTuple):
     principal: str | None = None
 
     def actor(self, by: str | None) -> str:
-        """Actor for the history: the specified user together with the principal."""
+        """Return the actor for the history: the specified user together with the principal."""
         return f"{by} ({self.principal})" if by and self.principal else by or self.principal or "somebody"
 
     def dataset_name(self, dataset: bytes) -> QualifiedName:
@@ -71,7 +71,7 @@ class Command(msgspec.Struct, Generic[A], frozen=True, kw_only=True, forbid_unkn
 
 
 class DatasetArgument(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A dataset, given by id, by namespace and name, or by a `name` that includes the namespace."""
+    """A dataset that is given by id, by namespace and name, or by a `name` that includes the namespace."""
 
     id: Name | None = None
     namespace: Name | None = None

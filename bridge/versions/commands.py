@@ -1,4 +1,4 @@
-"""All commands; each serves the CLI, HTTP and the OpenAPI document."""
+"""The list of all commands; each definition serves the CLI, HTTP and the OpenAPI document."""
 
 from typing import Any
 

@@ -73,7 +73,7 @@ class DefinitionStore:
     def list_active(
         self, kind: DefinitionKind = "process", limit: int = MAX_NUMBER, after: tuple[str, str] = ("", "")
     ) -> list[RegisteredDefinition]:
-        """List active definitions by namespace and name, starting after a namespace and name."""
+        """List active definitions, sorted by namespace and name, starting after a given namespace and name."""
         return [_from_row(row) for row in self._db.fetch_all(_ACTIVE, self.org, kind, *after, limit)]
 
     def register(
@@ -86,7 +86,7 @@ class DefinitionStore:
         *,
         version: str | None = None,
     ) -> RegisteredDefinition:
-        """Register and activate a definition; content that was registered before keeps its number and version."""
+        """Register and activate a definition; a definition with known content keeps its number and version."""
         process = process_id(self.org, kind, namespace, name)
         content = msgspec.json.encode(definition, order="sorted")
         previous = self.list_versions(process)
@@ -123,7 +123,7 @@ class DefinitionStore:
         self._db.execute(_SET_ACTIVE, self.org, process_id(self.org, kind, namespace, name), False)
 
     def activate(self, process: bytes, version: str) -> RegisteredDefinition:
-        """Activate a registered version; raises NotFound for an unknown one."""
+        """Activate a registered version; raises NotFound if the version is unknown."""
         registered = next(
             (definition for definition in self.list_versions(process) if definition.version == version), None
         )

@@ -48,7 +48,7 @@ class InvalidationStore:
     def invalidate(
         self, dataset: bytes, version: Version, reason: str, actor: str, partition: str = WHOLE_VERSION
     ) -> InvalidationOutcome:
-        """Invalidate a version or one of its partitions; the last reason counts."""
+        """Invalidate a version or one of its partitions; a new reason replaces an earlier one."""
         if partition and not version.has_partition(partition):
             raise NotFound(f"no partition {partition!r} in version {version.tag!r}")
         now = self._clock()

@@ -35,7 +35,7 @@ class MetadataStore:
         self._clock = clock
 
     def get(self, dataset: bytes) -> Metadata:
-        """Return the metadata of a dataset, given by its group."""
+        """Return the metadata of a dataset, which is given by its group."""
         rows = self._db.fetch_all(_OF_DATASET, self._org, dataset)
         return decode_metadata(rows[0][0]) if rows else {}
 
@@ -46,7 +46,7 @@ class MetadataStore:
         return patched
 
     def patch_version(self, version: Version, patch: Metadata, checksum: str | None = None) -> Metadata:
-        """Patch the metadata of a version, and set its checksum if one is given; return the patched metadata."""
+        """Patch the metadata of a version and, if given, set its checksum; return the patched metadata."""
         patched = merge_patch(decode_metadata(version.metadata), patch)
         new_checksum = version.checksum if checksum is None else checksum
         self._db.execute(

@@ -59,18 +59,18 @@ class PinStore:
         self._clock = clock
 
     def list_for_dataset(self, dataset: bytes) -> list[Pin]:
-        """List the pins of a dataset, given by its group, newest first."""
+        """List the pins of a dataset (given by its group), newest first."""
         return [_from_row(row) for row in self._db.fetch_all(_OF_DATASET, self._org, dataset, self._clock())]
 
     def find(self, dataset: bytes, name: str) -> Pin:
-        """Find the pin of a dataset by name; raises NotFound."""
+        """Find the pin of a dataset by name; raises NotFound if there is no such pin."""
         found = next((pin for pin in self.list_for_dataset(dataset) if pin.name == name), None)
         if found is None:
             raise NotFound(f"no pin {name!r} of the dataset in the store, or it has expired")
         return found
 
     def list_page(self, limit: int, after: tuple[str, bytes] = ("", b""), *, expired: bool = False) -> list[Pin]:
-        """List pins by name, starting after one of them; expired pins only on request."""
+        """List pins sorted by name, starting after a given pin; expired pins are included only on request."""
         now = _BEFORE_ALL_TIMES if expired else self._clock()
         return [_from_row(row) for row in self._db.fetch_all(_PAGE, self._org, now, *after, limit)]
 
@@ -80,7 +80,7 @@ class PinStore:
     def pin(
         self, name: str, versions: Sequence[tuple[bytes, Version]], expires_at: int, actor: str, reason: str | None
     ) -> list[Pin]:
-        """Pin a version of each dataset, or none at all; an existing pin is extended, but never moved."""
+        """Pin a version of every given dataset, or none; an existing pin can be extended, but not moved."""
         now = self._clock()
         if expires_at <= now:
             raise InvalidParameter("must be in the future", "until")
@@ -100,7 +100,7 @@ class PinStore:
         return pins
 
     def unpin(self, name: str, dataset: bytes | None = None) -> list[Pin]:
-        """Remove a pin from one dataset, or from all its datasets; raises NotFound."""
+        """Remove a pin from one dataset, or from all its datasets; raises NotFound if there is no such pin."""
         pins = [_from_row(row) for row in self._db.fetch_all(_BY_NAME, self._org, name)]
         removed = [pin for pin in pins if dataset is None or pin.dataset == dataset]
         if not removed:
@@ -127,7 +127,7 @@ class PinStore:
 
 
 def _unpinnable_reason(version: Version) -> dict[str, str | None] | None:
-    """Return why a version cannot be pinned; an invalid version can."""
+    """Return why a version cannot be pinned; invalid versions can be pinned."""
     reason = version._replace(invalid={}).unreadable_reason()
     return {"version": version.tag, "reason": f"version {version.tag!r}: {reason}"} if reason else None
 

@@ -29,7 +29,7 @@ JOIN ol_dataset d ON d.org_id = p.org_id AND d.dataset_id = p.dataset_id WHERE p
 
 
 class PublicationEntry(NamedTuple):
-    """A change of the published version of one dataset; entries of one publication share its number."""
+    """A change of the published version of one dataset; the entries of one publication share a number."""
 
     number: int
     publication: int
@@ -53,14 +53,14 @@ class PublicationHistory:
         self._org = org
 
     def current(self, dataset: bytes, until: int = NO_TIME_LIMIT) -> PublicationEntry | None:
-        """Return the last entry of a dataset, or the last one until a time; None if nothing was published."""
+        """Return the last entry of a dataset up to a time (default: now); None if nothing was published."""
         entries = self.list_newest(dataset, 1, until=until)
         return entries[0] if entries else None
 
     def list_newest(
         self, dataset: bytes, limit: int, *, before: int = NO_TIME_LIMIT, until: int = NO_TIME_LIMIT
     ) -> list[PublicationEntry]:
-        """List the newest entries before a number and until a time."""
+        """List the newest entries with a number below `before` and a time up to `until`."""
         return [_from_row(row) for row in self._db.fetch_all(_PAGE, self._org, dataset, until, before, limit)]
 
     def entries(self, publication: int) -> list[PublicationEntry]:
@@ -78,7 +78,7 @@ class PublicationHistory:
         return group_ids(self._db, self._org, {entry.dataset for entry in entries})
 
     def layers(self, dataset: bytes, until: int = NO_TIME_LIMIT) -> list[PublicationEntry]:
-        """List the published entries, current or at a time, as layers from bottom to top.
+        """List the entries that are published now, or were at a given time, as layers from bottom to top.
 
         Readers see the top layer; if it contains only some partitions, the rest is read from the layers below. A
         rollback removes the layers above the version that it returns to.
@@ -95,9 +95,9 @@ class PublicationHistory:
 
 
 def follow_chain(entries: Sequence[PublicationEntry]) -> list[PublicationEntry]:
-    """Follow the newest entry, which comes first, back to the start of its chain; return the oldest first.
+    """Walk the chain back from the newest entry (the first in `entries`), and return it oldest first.
 
-    Datasets that were grouped later had separate histories; only the history of the newest entry continues.
+    Datasets that were grouped later have separate histories; only that of the newest entry counts.
     """
     by_number = {entry.number: entry for entry in entries}
     chain: list[PublicationEntry] = []
@@ -109,7 +109,7 @@ def follow_chain(entries: Sequence[PublicationEntry]) -> list[PublicationEntry]:
 
 
 def fold_layers(entries: Sequence[PublicationEntry]) -> list[PublicationEntry]:
-    """Reduce a history, oldest entry first, to the layers at its end."""
+    """Reduce a history, given oldest entry first, to the layers that remain at its end."""
     stack: list[PublicationEntry] = []
     for entry in entries:
         if entry.kind == "rollback" and any(layer.version == entry.version for layer in stack):

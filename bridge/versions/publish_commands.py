@@ -33,7 +33,7 @@ class PublishItem(DatasetArgument, frozen=True, kw_only=True):
 
 
 class RollBackItem(DatasetArgument, frozen=True, kw_only=True):
-    """A dataset to roll back, to the previously published version or to one that was published before."""
+    """A dataset to roll back, either to the previously published version or to any version published before."""
 
     to: Name | None = None
     expected: Expected = UNSET
@@ -47,7 +47,7 @@ class PublicationResult(msgspec.Struct, frozen=True):
 
 
 class PublishCommand(Command[PublicationResult], frozen=True, kw_only=True):
-    """Publish versions of several datasets, all or none."""
+    """Publish versions of several datasets: either all of them or none."""
 
     path = "/api/v1/publish"
     result_type = PublicationResult
@@ -65,7 +65,7 @@ class PublishCommand(Command[PublicationResult], frozen=True, kw_only=True):
 
 
 class RollBackCommand(Command[PublicationResult], frozen=True, kw_only=True):
-    """Roll back datasets, or all datasets of a publication, to the versions published before, all or none."""
+    """Roll back datasets, or all datasets of a publication, to the versions published before: all of them or none."""
 
     path = "/api/v1/rollback"
     result_type = PublicationResult
@@ -105,7 +105,7 @@ def _expected(expected: Any) -> Any:
 
 
 def _result(ctx: CommandContext, outcomes: list[PublicationOutcome]) -> PublicationResult:
-    """Build the result; entries of one publication share its number."""
+    """Build the result of a command from the outcomes for its datasets."""
     results = [
         published_dataset(
             ctx.dataset_name(outcome.dataset), outcome, live=ctx.registry.resolver.is_live(outcome.dataset)

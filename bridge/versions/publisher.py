@@ -26,7 +26,7 @@ UNCHECKED = _Unchecked()
 
 
 class PublicationRequest(NamedTuple):
-    """A dataset (group id) and the version to publish; without a selector, the previously published one."""
+    """A dataset (group id) and the version to publish; without a selector, the previously published version."""
 
     dataset: bytes
     selector: Selector | None
@@ -35,7 +35,7 @@ class PublicationRequest(NamedTuple):
 
 
 class PublicationOutcome(NamedTuple):
-    """The published version of a dataset, its entry and the previous entry, which are equal if nothing changed."""
+    """The published version of a dataset, with its entry and the previous entry (the same if nothing changed)."""
 
     dataset: bytes
     version: Version
@@ -58,7 +58,7 @@ class _PublicationRefused(Exception):
 
 
 class Publisher:
-    """Publishes and rolls back. Callers must run it in a transaction that holds the registry lock."""
+    """Publishes and rolls back versions. Must be used within a transaction that holds the registry lock."""
 
     def __init__(self, db: Database, org: str, clock: Callable[[], int], name: Callable[[bytes], str]) -> None:
         self._db = db
@@ -78,11 +78,11 @@ class Publisher:
     def roll_back(
         self, requests: Sequence[PublicationRequest], actor: str, reason: str | None
     ) -> list[PublicationOutcome]:
-        """Publish the previous version again, or a named version that was published at any time."""
+        """Publish the previous version again, or a named version that was published at any time before."""
         return self._apply("rollback", requests, actor, reason)
 
     def roll_back_publication(self, publication: int, actor: str, reason: str | None) -> list[PublicationOutcome]:
-        """Roll back every dataset of a publication, provided that its versions are still the published ones."""
+        """Roll back every dataset of a publication, provided that the versions it published are still published."""
         entries = self._history.entries(publication)
         if not entries:
             raise NotFound(f"no publication {publication} in the store")
@@ -119,7 +119,7 @@ class Publisher:
     def _target_version(
         self, kind: PublicationKind, request: PublicationRequest, published: PublicationEntry | None
     ) -> Version:
-        """Find the version to publish; raise StateConflict or _PublicationRefused if that is not possible."""
+        """Find the version to publish; raise StateConflict or _PublicationRefused if it cannot be published."""
         if kind == "publish" and request.selector is not None:
             version = self._resolver.resolve(VersionRequest(request.dataset, request.selector)).version
             if published is None or published.version != version.id:
@@ -152,7 +152,7 @@ class Publisher:
             raise _PublicationRefused(f"version {published.tag!r} is published, not {expected!r}", published.tag)
 
     def _rollback_target(self, request: PublicationRequest, published: PublicationEntry | None) -> Version:
-        """Find the version to roll back to: the one published before, or the requested one.
+        """Find the version to roll back to: the previously published version, or the requested version.
 
         An unreadable version is not skipped: an older one would not match the other datasets that are rolled back.
         """

@@ -93,7 +93,7 @@ class VersionReader:
         self._org = org
 
     def list_newest(self, dataset: bytes, until: int = NO_TIME_LIMIT) -> list[Version]:
-        """List the versions that readers saw at a time, newest first; only the first of several attempts counts."""
+        """List the versions that readers saw at a time, newest first; of several attempts, only the first counts."""
         rows = self._db.fetch_all(_VISIBLE, self._org, dataset, until)
         return list(self._first_attempts(dataset, rows).values())
 

@@ -20,7 +20,7 @@ from mappers.openlineage.names import canonical_dataset_name
 
 
 class DiscardOutcome(NamedTuple):
-    """Tags of discarded versions, and of retained versions with the reason."""
+    """Tags of discarded versions, and tags of retained versions with the reasons."""
 
     discarded: list[Version]
     retained: dict[str, list[str]]
@@ -50,7 +50,7 @@ class VersionRegistry:
             yield
 
     def find_dataset(self, namespace: str | None, name: str) -> bytes:
-        """Find the group of a dataset by any of its names; raises NotFound."""
+        """Find the group of a dataset by any of its names; raises NotFound if there is no such dataset."""
         group = self.graph.find_by_full_name(name) if namespace is None else self.graph.find_dataset(namespace, name)
         if group is None:
             raise NotFound(
@@ -59,16 +59,16 @@ class VersionRegistry:
         return group
 
     def find_dataset_by_id(self, id_: UUID) -> bytes:
-        """Find the group of a dataset by the id of any member; raises NotFound."""
+        """Find the group of a dataset by the id of any member; raises NotFound if there is no such dataset."""
         group = self.graph.group_of(id_.bytes)
         if group is None:
             raise NotFound(f"no dataset with the id {id_} in the store")
         return group
 
     def dataset_id(self, namespace: str, name: str) -> UUID:
-        """Return the stable id of a dataset: the same for all its names, and known before the dataset is stored.
+        """Return the stable id of a dataset, which is the same for all its names and known before it is stored.
 
-        An id that was returned once identifies the dataset even after it gets other names.
+        A returned id continues to identify the dataset even after the dataset gets other names.
         """
         return UUID(
             bytes=self.graph.find_dataset(namespace, name) or canonical_dataset_name(self._org, namespace, name).id
@@ -82,9 +82,9 @@ class VersionRegistry:
         return "/".join(self.dataset_name(dataset))
 
     def retained_versions(self) -> dict[bytes, list[str]]:
-        """Map all versions that are published or pinned to the reasons; cleanup must not delete their files.
+        """Map all published or pinned versions, whose files must not be deleted by cleanup, to the reasons.
 
-        If the top layer of a dataset contains only some partitions, the layers below are retained for the rest.
+        If the top layer of a dataset contains only some partitions, the layers below are retained for the others.
         """
         reasons: dict[bytes, list[str]] = {}
         for dataset in self.publications.published_datasets():

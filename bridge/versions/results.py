@@ -52,7 +52,7 @@ class ResolvedVersion(msgspec.Struct, frozen=True):
 
 
 class Publication(msgspec.Struct, frozen=True):
-    """A change of the published version of a dataset; entries of one publication share its number."""
+    """A change of the published version of a dataset; the changes of one publication share a number."""
 
     publication: int
     number: int
@@ -66,7 +66,7 @@ class Publication(msgspec.Struct, frozen=True):
 
 
 class PublishedDataset(msgspec.Struct, frozen=True):
-    """The published version of a dataset, and the one before; `moved` is false if it was already published."""
+    """The published version of a dataset, and the version before; `moved` is false if nothing changed."""
 
     dataset: NodeReference
     version: str

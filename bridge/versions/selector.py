@@ -15,7 +15,7 @@ _AS_OF = "as_of:"
 
 
 class Selector(NamedTuple):
-    """A way to choose a version; `named` refers to a version or, if none has that name, to a pin."""
+    """A way to choose a version; `named` refers to a version or, if no version has that name, to a pin."""
 
     kind: SelectorKind
     name: str = ""
@@ -27,7 +27,7 @@ PUBLISHED = Selector("published")
 
 
 def parse_selector(text: str, as_of: datetime | None = None) -> Selector:
-    """Parse a selector: `published`, `latest`, `as_of:TIME`, `version:TAG`, `pin:NAME`, or the name of either.
+    """Parse a selector: `published`, `latest`, `as_of:TIME`, `version:TAG`, `pin:NAME`, or a version or pin name.
 
     `as_of:TIME` selects the latest version of that time; the parameter `as_of` can also be combined with `published`.
     """
@@ -49,7 +49,7 @@ def parse_selector(text: str, as_of: datetime | None = None) -> Selector:
 
 
 def to_micros(time: datetime) -> int:
-    """Convert a time to microseconds; without a time zone it is UTC."""
+    """Convert a time to microseconds; a time without a time zone is in UTC."""
     zoned = time if time.tzinfo else time.replace(tzinfo=UTC)
     return int(zoned.timestamp()) * 1_000_000 + zoned.microsecond
 

@@ -48,7 +48,7 @@ class ResolveItem(DatasetArgument, frozen=True, kw_only=True):
 
 
 class PinResult(msgspec.Struct, frozen=True):
-    """The versions that a pin retains or retained."""
+    """The versions that a pin retains, or retained before it was removed."""
 
     pins: list[PinnedVersion]
 
@@ -60,7 +60,7 @@ class ResolveResult(msgspec.Struct, frozen=True):
 
 
 class PinCommand(Command[PinResult], frozen=True, kw_only=True):
-    """Pin versions of several datasets under a name until an expiry time, all or none."""
+    """Pin versions of several datasets under a name until an expiry time: either all of them or none."""
 
     path = "/api/v1/pins"
     result_type = PinResult

@@ -93,7 +93,7 @@ _TYPES: dict[type[sa.types.TypeEngine[Any]], sa.types.TypeEngine[Any]] = {
 
 
 def columns(column_type: type[sa.types.TypeEngine[Any]], names: str, default: Any = None) -> list[sa.Column[Any]]:
-    """Create columns of one type; a name that ends with `?` is nullable."""
+    """Create columns of one type; a name that ends with `?` makes the column nullable."""
     return [
         sa.Column(name.rstrip("?"), _TYPES[column_type], nullable=name.endswith("?"), server_default=default)
         for name in names.split()
@@ -113,7 +113,7 @@ def table(
     indexes: str = "",
     by_day: str = "",
 ) -> sa.Table:
-    """Create a table; `org_id` becomes part of its key and of all foreign keys (`references`).
+    """Create a table; `org_id` is added to its key and to all its foreign keys (`references`).
 
     `by_day` names the column for daily partitions; it must be part of the key.
     """

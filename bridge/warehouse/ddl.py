@@ -24,7 +24,7 @@ ROLES = ("PLATFORM_ADMIN", "DATA_STEWARD", "DATA_OWNER", "DATA_CONSUMER")
 
 
 def privileges(role: str, table: str) -> str:
-    """Privileges of a role on a table or view; empty for none."""
+    """Privileges of a role on a table or view; an empty string if the role has none."""
     if role == "PLATFORM_ADMIN":
         return _READ_WRITE if not table.startswith("V_") else "SELECT"
     if role == "DATA_STEWARD":
@@ -38,7 +38,7 @@ def privileges(role: str, table: str) -> str:
 
 
 def grants(dialect: WarehouseDialect, tables: Sequence[str]) -> Iterator[str]:
-    """Grants per role; for PostgreSQL also the roles, because creating them needs no extra privilege there."""
+    """Yield the grants of all roles; for PostgreSQL, also create the roles, because it needs no extra privilege."""
     if dialect is WarehouseDialect.sqlite:
         return
     if dialect is WarehouseDialect.postgresql:
@@ -91,7 +91,7 @@ def create_statements(dialect: WarehouseDialect, table_set: TableSet, days: Date
 
 
 def drop_statements(dialect: WarehouseDialect, table_set: TableSet) -> Iterator[str]:
-    """Statements that drop the tables and views; roles stay."""
+    """Statements that drop the tables and views, but not the roles."""
     if_exists = "IF EXISTS " if dialect in {WarehouseDialect.sqlite, WarehouseDialect.postgresql} else ""
     for name in reversed(table_set.views):
         yield f"DROP VIEW {if_exists}{name.upper()};\n"

@@ -124,12 +124,12 @@ def _id(value: bytes | str) -> str:
 
 
 def _long_text(value: bytes | str) -> str:
-    """Text, or the decompressed bytes of an event."""
+    """Convert to text; bytes are the compressed payload of an event."""
     return zstandard.decompress(value).decode() if isinstance(value, bytes) else value
 
 
 def _timestamp(value: int | str) -> datetime:
-    """Tables contain microseconds, views ISO 8601 text."""
+    """Convert a time: tables contain microseconds, views contain ISO 8601 text."""
     if isinstance(value, int):
         return _EPOCH + timedelta(microseconds=value)
     return datetime.fromisoformat(value)

@@ -35,12 +35,12 @@ def _quoted(text: str) -> str:
 
 
 def _sqlite(text: str) -> str:
-    """Text with control characters becomes a blob: the sqlite3 shell drops carriage returns."""
+    """Write text with control characters as a blob, because the sqlite3 shell drops carriage returns."""
     return f"CAST(X'{text.encode().hex()}' AS TEXT)" if _CONTROLS.search(text) else _quoted(text)
 
 
 def _postgres(text: str) -> str:
-    """Escape strings do not depend on `standard_conforming_strings`."""
+    """Write an escape string, whose meaning does not depend on `standard_conforming_strings`."""
     if not _NEEDS_ESCAPES.search(text):
         return _quoted(text)
     escaped = _CONTROLS.sub(lambda match: f"\\x{ord(match[1]):02x}", text.replace("\\", "\\\\"))
@@ -57,7 +57,7 @@ def _split(text: str) -> list[str]:
 
 
 def _joined(text: str, control: str, long: str) -> str:
-    """Concatenate the parts of a text; DB2 and Teradata clients replace line ends within quotes."""
+    """Concatenate the parts of a text, because DB2 and Teradata clients replace line ends within quotes."""
     parts = [control.format(ord(part)) if _CONTROLS.match(part) else _quoted(part) for part in _split(text)] or ["''"]
     if len(text) > _MAX_CHARACTERS:
         parts[0] = long.format(parts[0])

@@ -13,7 +13,7 @@ _MIDNIGHT = "-00.00.00.000000"
 
 
 class DateRange(NamedTuple):
-    """First and last day with a partition; all other days share one, if the dialect supports it."""
+    """First and last day with a partition; all other days share a partition if the dialect supports that."""
 
     first: date
     last: date
@@ -25,7 +25,7 @@ class DateRange(NamedTuple):
 
 
 def date_range(today: date, first: date | None = None, last: date | None = None) -> DateRange:
-    """Build a range; a missing end is the first or last day of the month of the other end (default: this month)."""
+    """Build a range; a missing end is set to the start or end of the other end's month (default: this month)."""
     first = first or (last or today).replace(day=1)
     last = last or (first.replace(day=1) + timedelta(days=31)).replace(day=1) - _DAY
     if first > last:
@@ -60,7 +60,7 @@ def partition_clause(dialect: WarehouseDialect, table: sa.Table, days: DateRange
 
 
 def partition_statements(dialect: WarehouseDialect, table: sa.Table, days: DateRange) -> list[str]:
-    """Partitions that need separate statements."""
+    """Statements that create partitions, for dialects in which CREATE TABLE cannot."""
     if dialect is not WarehouseDialect.postgresql or not table.info["by_day"]:
         return []
     name = table.name.upper()
@@ -74,5 +74,5 @@ def partition_statements(dialect: WarehouseDialect, table: sa.Table, days: DateR
 
 
 def _first_of_key(table: sa.Table) -> str:
-    """Distribution column: rows of one run or dataset are stored together."""
+    """The first key column after `org_id`: distributing by it stores the rows of one run or dataset together."""
     return next(iter(table.primary_key.columns)).name.upper()

@@ -20,7 +20,7 @@ _IMPORTS = {
 
 
 class _UpperCasePreparer(IdentifierPreparer):
-    """Writes names in upper case and without quotes, so that queries need no quotes."""
+    """Writes names in upper case and without quotes, so that queries can use them without quotes."""
 
     def quote(self, ident: str, force: Any = None) -> str:
         """Quote reserved words only; dialects that fold names to upper case treat both forms alike."""

@@ -41,7 +41,7 @@ def _equal(left: sa.FromClause, right: sa.FromClause, column: str, right_column:
 
 
 def _lineage_edge() -> sa.Select[Any]:
-    """Edges with the names of both ends; a name is null if the catalog does not contain the end."""
+    """Edges with the names of both endpoints; a name is null if the catalog does not contain the endpoint."""
     edge = lineage_edge.alias("e")
     joined: sa.FromClause = edge
     names = {}

@@ -46,7 +46,7 @@ OR EXISTS (SELECT 1 FROM ol_job j WHERE j.org_id = NEW.org_id AND j.job_id = NEW
 
 
 class StalenessTrigger(NamedTuple):
-    """When rows of a table make documents stale: `when` tests the row alone, `condition` may query the store."""
+    """Rows of a table that make documents stale: `when` tests the row alone, `condition` may query the store."""
 
     name: str
     table: str

@@ -46,7 +46,7 @@ SELECT n.class_id, n.status, count(*) FROM (
 
 
 class CanonicalGovernance(NamedTuple):
-    """Governance facet and quality score of a dataset; None if there is none."""
+    """Governance facet and quality score of a dataset; either may be None."""
 
     facet: dict[str, Any] | None
     score: float | None
@@ -96,5 +96,5 @@ def datasets_with_governance(db: Database, org: str, datasets: Collection[bytes]
 
 
 def datasets_with_results(db: Database, org: str, results: Collection[bytes]) -> set[bytes]:
-    """Identity groups of the datasets that these results belong to."""
+    """Identity groups of the datasets that these check results belong to."""
     return {group_id for (group_id,) in db.fetch_for_ids(_WITH_RESULTS, sorted(results), org)} if results else set()

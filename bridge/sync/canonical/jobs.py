@@ -39,7 +39,7 @@ WHERE org_id = ?1 AND owner_id {ids} AND about_id = ?2 AND name = ?3 AND body IS
 
 
 class CanonicalTask(NamedTuple):
-    """A task of a job, and its SQL."""
+    """A task of a job, and the SQL of the task."""
 
     name: str
     sql: str | None
@@ -78,13 +78,13 @@ class _Row(NamedTuple):
 
 
 class _JobFamily(NamedTuple):
-    """Jobs with their children and grandchildren."""
+    """Jobs, their children and their grandchildren."""
 
     rows: dict[bytes, _Row]
     children: dict[bytes, set[bytes]]
 
     def steps(self, job: bytes, rule: FoldingRule) -> Iterator[tuple[bytes, str]]:
-        """Actions that are shown as tasks of a job, with the name of their application."""
+        """Actions that are shown as tasks of a job, each with the name of its application."""
         for child in sorted(self.children.get(job, ())):
             if self.rows[child].is_action:
                 yield child, self.rows[job].name
@@ -122,7 +122,7 @@ def read_jobs(db: Database, org: str, rule: FoldingRule, ids: Collection[bytes])
 
 
 def facet_texts(db: Database, org: str, owners: Collection[bytes], facet_name: str, key: str) -> dict[bytes, str]:
-    """Value of a text field of a facet, by owner; owners without it are left out."""
+    """Values of a text field of a facet, by owner; owners without a value are left out."""
     rows = db.fetch_for_ids(_FACETS, sorted(owners), org, NO_ID, facet_name)
     bodies = {owner: msgspec.json.decode(body) for owner, body in rows}
     texts = {owner: body.get(key) for owner, body in bodies.items() if isinstance(body, dict)}
@@ -147,7 +147,7 @@ def _links(db: Database, org: str, sql: str, ids: Collection[bytes]) -> dict[byt
 def _tasks(
     db: Database, org: str, rule: FoldingRule, family: _JobFamily, jobs: Collection[bytes]
 ) -> dict[bytes, tuple[CanonicalTask, ...]]:
-    """Build tasks, named after the datasets they write, with their alphabetically first SQL statement."""
+    """Build tasks: each is named after the dataset it writes, and has its alphabetically first SQL statement."""
     steps = {job: list(family.steps(job, rule)) for job in jobs}
     actions = {action for job_steps in steps.values() for action, _ in job_steps}
     written: dict[bytes, set[str]] = {}

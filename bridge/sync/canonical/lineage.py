@@ -43,7 +43,7 @@ UNION SELECT job_id FROM column_head WHERE org_id = ?1 AND job_id {ids}
 
 
 class CanonicalEdge(NamedTuple):
-    """An edge into a dataset or job. Its source is a dataset, or the job itself if its inputs are unknown."""
+    """An edge into a dataset or job; the source is a dataset or, if the job's inputs are unknown, the job."""
 
     source: bytes | None
     job: bytes | None
@@ -55,7 +55,7 @@ class CanonicalEdge(NamedTuple):
 
 
 class _Assertion(NamedTuple):
-    """Evidence of one job for an edge."""
+    """Evidence from one job for an edge."""
 
     strength: int
     job: bytes | None
@@ -108,7 +108,7 @@ def _assertion(evidence: EdgeEvidence, rule: FoldingRule) -> _Assertion:
 def _build_edge(
     source: bytes, assertions: set[_Assertion], sql: dict[bytes, str], columns: list[ColumnEdge]
 ) -> CanonicalEdge:
-    """Build an edge; its job is the one with the strongest evidence, and among equals the smallest id."""
+    """Build an edge; its job is the one with the strongest evidence or, among equals, with the smallest id."""
     best = min(assertions, key=lambda assertion: (assertion.job is None, assertion.strength, assertion.job or b""))
     texts = (
         sql[assertion.reporting_job]

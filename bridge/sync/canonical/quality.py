@@ -101,7 +101,7 @@ def read_checks(db: Database, org: str, checks: Collection[bytes]) -> dict[bytes
 
 
 def _withdrawn_checks(db: Database, org: str, declared: dict[bytes, bytes]) -> set[bytes]:
-    """Checks that their dataset no longer expects and no run has reported since.
+    """Checks that are no longer expected for their dataset, and that no run has reported since then.
 
     `declared` maps checks to datasets.
     """

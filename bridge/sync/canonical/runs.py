@@ -44,7 +44,7 @@ _APPLICATION = "APPLICATION"
 
 
 class CanonicalDatasetUsage(NamedTuple):
-    """A dataset that a run read or wrote, and how much of it."""
+    """A dataset that a run read or wrote, with row and byte counts."""
 
     dataset: bytes
     rows: int | None
@@ -77,7 +77,7 @@ class CanonicalRun(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """The columns that determine the logical run of a run."""
+    """The columns that determine the logical run for a run."""
 
     job: bytes
     integration: str | None
@@ -165,7 +165,7 @@ def read_runs(db: Database, org: str, rule: FoldingRule, runs: Collection[bytes]
 
 
 def _failures_by_exit_code(db: Database, org: str, runs: Collection[bytes]) -> dict[bytes, str]:
-    """Describe failed runs by the exit code of their command, for those without an error message."""
+    """Describe runs by the exit code of their command, which stands in for a missing error message."""
     bodies = db.fetch_for_ids(_EXIT_CODES, sorted(runs), org, NO_ID)
     exit_codes = {run: msgspec.json.decode(body).get("value") for run, body in bodies}
     return {run: f"exit code {code}" for run, code in exit_codes.items() if isinstance(code, int | str)}
@@ -174,7 +174,7 @@ def _failures_by_exit_code(db: Database, org: str, runs: Collection[bytes]) -> d
 def _descendants(
     db: Database, org: str, runs: Iterable[bytes], *, with_applications: bool
 ) -> tuple[dict[bytes, bytes], dict[bytes, set[bytes]]]:
-    """Jobs of all actions below the runs, and the descendants of each run (down to actions of child applications)."""
+    """The job of each action below the runs, and the descendants of each run."""
     descendants: dict[bytes, set[bytes]] = {run: set() for run in runs}
     logical_run_of = {run: run for run in descendants}
     actions: dict[bytes, bytes] = {}

@@ -103,7 +103,7 @@ def read_runs(db: Database, org: str, runs: Collection[bytes]) -> dict[bytes, Ma
 
 
 def newest_sent_run(db: Database, org: str, target: str, job: bytes) -> tuple[int, bytes] | None:
-    """Start time and key of the newest run of a job that was sent or is being sent."""
+    """Start time and key of the newest run of a job among runs that were sent or are being sent."""
     rows = db.fetch_all(_NEWEST, org, job, target)
     return (rows[0][1] or 0, bytes(rows[0][0])) if rows else None
 

@@ -41,7 +41,7 @@ class MarquezComparison:
         self._ctx = ctx
 
     def compare(self) -> Iterator[ComparedBatch]:
-        """Compare the newest run of each job; if it is missing, also older ones (a backup may have been restored)."""
+        """Compare the newest run of each job; if it is missing, also older runs (a backup may have been restored)."""
         newest = self._ctx.db.fetch_all(_NEWEST, self._ctx.org, NAME)
         for i in range(0, len(newest), _BATCH_SIZE):
             job_by_run = {bytes(run): bytes(job) for job, run in newest[i : i + _BATCH_SIZE]}
@@ -118,7 +118,7 @@ class MarquezComparison:
         ]
 
     def _check_run(self, item: SyncItem, events: Sequence[JsonObject], *, newest: bool) -> str | None:
-        """Describe how a run, or the job of the newest run, differs from the sent events; None if it does not."""
+        """Describe how a run (or, for the newest run, its job) differs from the sent events; None if equal."""
         run = self._ctx.client.get_run(item.remote.id) if item.remote else None
         if run is None:
             return _MISSING
@@ -134,7 +134,7 @@ class MarquezComparison:
     def _check_graph(
         self, job: JsonObject, events: Sequence[JsonObject], used_by_run: set[tuple[str, str]]
     ) -> str | None:
-        """Describe the first missing or additional dataset in the graph of a job; None if there is none.
+        """Describe the first missing or additional dataset in the graph of a job; None if the graph is as expected.
 
         Aliases, and datasets that other producers reported for the same run, do not count as additional.
         """

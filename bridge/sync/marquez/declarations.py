@@ -52,7 +52,7 @@ class JobDeclarationSender:
         )
 
     def plan(self, items: Sequence[SyncItem]) -> tuple[list[JobDeclaration | Completed | Failure], set[ItemKey]]:
-        """Plan what to send for each job; also returns the runs that must be sent again."""
+        """Plan what to send for each job; also returns the runs to send again because they carry a declaration."""
         jobs = read_jobs(self._ctx.db, self._ctx.org, [item.key for item in items])
         to_verify: set[ItemKey] = set()
         return [self._plan_item(item, jobs, to_verify) for item in items], to_verify
@@ -189,7 +189,7 @@ class GovernedDatasetSender:
 
 
 def possible_tags(dataset: MarquezDataset) -> MarquezTags:
-    """Desired tags that Marquez can set."""
+    """Desired tags that can be set in Marquez."""
     desired = governance_tags(dataset.governance)
     columns = set() if dataset.has_aliases else {column.name for column in dataset.columns}
     return desired._replace(column_tags=frozenset(pair for pair in desired.column_tags if pair[0] in columns))

@@ -50,13 +50,13 @@ class RunPlan(NamedTuple):
 
 
 def plan_runs(ctx: MarquezContext, items: Sequence[SyncItem]) -> list[RunPlan | Completed | Failure]:
-    """Plan what to send for each run; a run with nothing to send is completed or failed."""
+    """Plan what to send for each run; if there is nothing to send, the result is a completed or failed item."""
     planned = list(_plan(ctx, items))
     return _with_declared_facets(ctx, planned)
 
 
 def required_events(run: MarquezRun) -> dict[str, JsonObject]:
-    """The smallest set of events that contains everything a run reported, by hash."""
+    """The smallest set of events, by hash, that contains everything a run reported."""
     events = [run_event(event.payload, event.micros, run.uuid) for event in run.events]
     return {run.events[index].hash.hex(): events[index] for index in select_events(events)}
 
@@ -145,7 +145,7 @@ class RunSender:
         )
 
     def _send_family(self, plans: Sequence[RunPlan]) -> list[Completed | Failure]:
-        """Send runs in order; a failed run does not block the next ones."""
+        """Send runs in order; a failed run does not block later runs."""
         results: list[Completed | Failure] = []
         for plan in plans:
             if self._ctx.requests.unavailable is not None:
@@ -171,7 +171,7 @@ class RunSender:
         return Completed(item, Outcome.PUSHED, None, plan.fingerprint, remote, True, {_SENT: [*plan.events]})
 
     def _present_events(self, plan: RunPlan) -> set[str]:
-        """Hashes of events that the server has; queries the server only if the record does not show this."""
+        """Hashes of events that the server has; the server is queried only if the item's record is unclear."""
         item, sent = plan.item, set(_sent(plan.item)) | plan.already_present
         if _IN_FLIGHT not in item.record and (item.remote is None or item.fingerprint is not None):
             return sent
@@ -188,7 +188,7 @@ class RunSender:
         )
 
     def _reopened_runs(self, sent_runs: Iterable[MarquezRun]) -> set[ItemKey]:
-        """Newest runs to send again: an older run of the same job was sent after them."""
+        """Newest runs that must be sent again because an older run of the same job was sent after them."""
         newest: dict[bytes, MarquezRun] = {}
         for run in sent_runs:
             newest[run.job] = max(run, newest.get(run.job, run), key=_start_order)

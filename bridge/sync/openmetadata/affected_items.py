@@ -52,7 +52,7 @@ _SAME_KEY_KINDS = ("check", "result", "profile")
 
 
 class _ChangedKeys(NamedTuple):
-    """Datasets whose lineage may have changed, other changed datasets, and changed jobs."""
+    """Datasets whose lineage may have changed, datasets that changed otherwise, and changed jobs."""
 
     lineage_targets: set[bytes]
     datasets: set[bytes]
@@ -94,7 +94,7 @@ class OpenMetadataAffectedItems:
         )
 
     def _check_items(self, marks: Mapping[str, set[bytes]]) -> set[ItemKey]:
-        """Checks that assets may have withdrawn, and withdrawn checks with new results."""
+        """Checks that asset files may have withdrawn, and withdrawn checks with new results."""
         changed = group_ids(self._db, self._org, marks.get("dataset", set())).values()
         with_expectations = datasets_with_facet(self._db, self._org, set(changed), EXPECTATIONS)
         checks = set(self._items.get("check", checks_of_datasets(self._db, self._org, with_expectations)))
@@ -115,7 +115,7 @@ class OpenMetadataAffectedItems:
         return {("lineage", job) for job in self._items.get("lineage", jobs)}
 
     def _run_items(self, runs: set[bytes]) -> tuple[set[ItemKey], list[bytes]]:
-        """Affected run items, and the logical jobs of the runs (one entry per run).
+        """Affected run items, and the logical job of each logical run.
 
         The items are the logical runs of `runs`, and pushed runs that may now belong to another logical run.
         """
@@ -155,9 +155,9 @@ class OpenMetadataAffectedItems:
         return self._parent_jobs(self._select(_WRITERS, renamed)) if renamed else set()
 
     def _family_hashes(self, jobs: set[bytes]) -> tuple[dict[bytes, bytes], set[bytes]]:
-        """Hash of the attributes, parents and SQL of each job, and the jobs whose hash changed, with their children.
+        """Family hash of each job, and the jobs whose family hash changed, together with their children.
 
-        Edges depend on the hashed values.
+        A family hash covers a job's attributes, parents and SQL, on which edges depend.
         """
         children = self._select(_CHILD_JOBS, jobs)
         parents: dict[bytes, list[bytes]] = {}
@@ -175,7 +175,7 @@ class OpenMetadataAffectedItems:
         return hashes, changed
 
     def _parent_jobs(self, jobs: set[bytes]) -> set[bytes]:
-        """Parents and grandparents of the actions among these jobs, which are shown as their tasks."""
+        """Parents and grandparents of the actions among these jobs; an action may be shown as a task of either."""
         actions = {
             job for job, *kind in self._db.fetch_for_ids(_JOB_KINDS, sorted(jobs), self._org) if is_action(*kind[:2])
         }

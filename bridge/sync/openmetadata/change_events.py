@@ -39,7 +39,7 @@ class ChangeEventReader:
         self._seen: dict[str, int] = {}
 
     def read_new(self) -> int:
-        """Requeue entities that other users changed since the last call; returns the number of new change events."""
+        """Requeue entities that other users changed since the last call; returns the number of their events."""
         rows = self._db.fetch_all(_GET_WATERMARK, *self._org_and_target)
         newest = rows[0][0] if rows and rows[0][0] else self._clock() // 1_000 - _FIRST_MS
         changed_entities: set[str] = set()

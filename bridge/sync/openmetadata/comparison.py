@@ -52,7 +52,7 @@ class QualityCheckComparison:
             yield ComparedBatch("check", sum(map(len, remotes_by_table.values())), differences, orphaned)
 
     def _find_orphans(self, cases: Mapping[str, JsonObject]) -> list[RemoteReference]:
-        """Test cases with a definition of the bridge that no check refers to; earlier versions left some."""
+        """Test cases of this bridge that no check refers to; earlier versions of lineage-bridge left some behind."""
         remotes = [
             RemoteReference("testCase", str(case["id"]), name)
             for name, case in cases.items()
@@ -115,7 +115,7 @@ class OpenMetadataComparison:
         self._restored = RestoredEntityComparison(ctx, target, lookup, edge_store, pool)
 
     def compare(self) -> Iterator[ComparedBatch]:
-        """Compare everything in dependency order, because differences are repaired in between."""
+        """Compare everything in dependency order, because differences are repaired while the comparison runs."""
         yield from self._compare_entities_and_edges()
         client, options = self._ctx.client, self._ctx.options
         runs = ObservationKind("run", client.statuses, self._expected_bodies["run"])
@@ -146,7 +146,7 @@ class OpenMetadataComparison:
     def _compare_entities(
         self, kind: str, collection: str, parent: str, keys: dict[str, bytes]
     ) -> Iterator[ComparedBatch]:
-        """Compare the entities of one parent; lists them if that costs less than single lookups."""
+        """Compare the entities of one parent; lists the parent if that costs less than single lookups."""
         unseen = dict(keys)
         for page in self._fetch_pages(collection, parent, list(keys)):
             existing = {str(entity["fullyQualifiedName"]): entity for entity in page}
@@ -179,7 +179,7 @@ class OpenMetadataComparison:
         return {entity.item.key: entity for entity in desired if isinstance(entity, DesiredEntity)}
 
     def _describe_entity(self, item: SyncItem, desired: DesiredEntity | None, entity: JsonObject) -> str | None:
-        """Describe how an entity differs from the last push; of foreign entities, only the columns are compared."""
+        """Describe how an entity differs from the last push; only the columns of foreign entities are compared."""
         if item.remote is None or item.remote.id != entity["id"]:
             return "was recreated under the same name"
         if not item.created_by_us:

@@ -31,7 +31,7 @@ class OpenMetadataContext(NamedTuple):
     def note_failure(self, error: LineageBridgeError) -> LineageBridgeError:
         """Record a failure and return the error to report.
 
-        A 404 becomes retryable, because the missing parent may be created again.
+        A 404 becomes a retryable error, because the missing parent may be created again.
         """
         if isinstance(error, TargetRejected) and error.status == NOT_FOUND:
             return TargetUnavailable(str(error), NOT_FOUND)
@@ -41,7 +41,7 @@ class OpenMetadataContext(NamedTuple):
 def items_to_verify(
     kind: str, results: Iterable[Completed | Failure], parent_keys: Mapping[bytes, bytes]
 ) -> set[tuple[str, bytes]]:
-    """Parents of items that failed with 404; `parent_keys` maps item keys to parent keys."""
+    """Parents of the items that failed with a 404; `parent_keys` maps item keys to parent keys."""
     return {
         (kind, parent_keys[result.item.key])
         for result in results
@@ -79,9 +79,9 @@ def stale_locations(
     location: ObservationLocation | None,
     fallback: ObservationLocation | None = None,
 ) -> list[ObservationLocation]:
-    """Locations that an item may still occupy, except its current one and those of other items.
+    """Locations that an item may still occupy, except its current location and the locations of other items.
 
-    Locations on an entity that has since been recreated under the same name are gone with the old entity. Previous
+    Locations on an entity that was deleted and recreated under the same name no longer exist. Previous
     locations count only while the content of the server is unknown, for example after a restore.
     """
     target = location or fallback

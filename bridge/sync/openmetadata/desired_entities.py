@@ -39,7 +39,7 @@ class EntityCandidate(NamedTuple):
 
 
 class DesiredEntity(NamedTuple):
-    """A desired entity; the first candidate is preferred unless the entity already exists at another."""
+    """A desired entity; the first candidate is preferred unless the entity already exists at another candidate."""
 
     item: SyncItem
     candidates: tuple[EntityCandidate, ...]
@@ -127,7 +127,7 @@ def _content(name: tuple[str, str], dataset: CanonicalDataset) -> DatasetContent
 def desired_pipelines(
     db: Database, org: str, options: OpenMetadataOptions, items: Sequence[SyncItem]
 ) -> Iterator[DesiredEntity | Completed]:
-    """Desired pipeline of each logical job; other items are completed and name the job that is shown instead."""
+    """Desired pipeline of each logical job; items of other jobs are completed and name the job shown instead."""
     jobs = read_jobs(db, org, options.folding, [item.key for item in items])
     names = LineageGraph(db, org).job_names({job for shown_as in jobs.shown_as.values() for job in shown_as})
     for item in items:

@@ -16,7 +16,7 @@ _COLUMN_ENTRY_KEYS = ("fromColumns", "toColumn", "function")
 
 
 def normalized(edge: JsonObject | None) -> JsonObject | None:
-    """The comparable part of a remote edge."""
+    """The part of a remote edge that can be compared."""
     if edge is None:
         return None
     lineage_details = edge.get("lineageDetails") or edge
@@ -36,7 +36,7 @@ def content_hash(content: JsonObject) -> str:
 
 
 def changed_at(edge: JsonObject | None) -> int | None:
-    """Server time of the last change in milliseconds; None on older servers."""
+    """Server time of an edge's last change in milliseconds; None on older servers."""
     at = ((edge or {}).get("lineageDetails") or edge or {}).get("updatedAt")
     return int(at) if at else None
 
@@ -51,8 +51,8 @@ _MAX_EARLIER = 10
 class DeletedEdge(NamedTuple):
     """A deleted edge without foreign content, and the time of its last change.
 
-    If the time is unknown, for example because another user deleted the edge first, `earlier_hashes` identify its
-    contents.
+    If the time is unknown, for example because another user deleted the edge first, `earlier_hashes` identify the
+    contents of the edge.
     """
 
     source: RemoteReference
@@ -99,7 +99,7 @@ class DesiredEdge(NamedTuple):
     notes: tuple[str, ...] = ()
 
     def with_intent(self, record: EdgeRecord | None) -> EdgeRecord:
-        """Record to store before the edge is written."""
+        """The record to store before the edge is written."""
         current = record if record and record.connects(self.source, self.target) else None
         own_hashes = _own_hashes(record)
         if current is None:
@@ -142,7 +142,7 @@ class WrittenEdge(NamedTuple):
 def details(
     columns: list[JsonObject], sql: str | None, description: str | None, pipeline: RemoteReference | None
 ) -> JsonObject:
-    """Edge content in OpenMetadata's form."""
+    """Build the content of an edge in OpenMetadata's form."""
     content: JsonObject = {"source": _SOURCE}
     if columns:
         content["columnsLineage"] = columns
@@ -156,7 +156,7 @@ def details(
 
 
 def write_edge(client: OpenMetadataClient, desired: DesiredEdge, record: EdgeRecord | None) -> WrittenEdge:
-    """Write an edge and keep foreign content."""
+    """Write an edge, and keep content from other producers."""
     remote = normalized(client.get_edge(desired.source.id, desired.target.id))
     current = record if record and record.connects(desired.source, desired.target) else None
     created_by_us = remote is None or (current is not None and current.created_by_us)
@@ -177,14 +177,14 @@ def write_edge(client: OpenMetadataClient, desired: DesiredEdge, record: EdgeRec
 
 
 def _own_hashes(record: EdgeRecord | None) -> list[str]:
-    """Hashes from the time when only this bridge wrote the edge, even if its endpoints have changed since."""
+    """Hashes of contents that only this bridge wrote, even if the endpoints of the edge have changed since."""
     if record is None or not record.created_by_us:
         return []
     return [*record.earlier_hashes, *([record.content_hash] if record.content_hash else [])][-_MAX_EARLIER:]
 
 
 def is_unchanged(client: OpenMetadataClient, record: EdgeRecord) -> bool:
-    """Whether an edge has not changed since it was last read; True without a read while a write is in progress."""
+    """Whether an edge is unchanged since it was last read; True, without reading it, while a write is in progress."""
     if record.content_hash is None:
         return True
     remote = normalized(client.get_edge(record.source.id, record.target.id))
@@ -199,7 +199,7 @@ def _read_back(client: OpenMetadataClient, desired: DesiredEdge, sent: JsonObjec
 
 
 def remove_edge(client: OpenMetadataClient, record: EdgeRecord) -> DeletedEdge | None:
-    """Delete an edge, or only this bridge's content if the edge also has foreign content.
+    """Delete an edge or, if it also has content from other producers, only the content of this bridge.
 
     Returns the edge if it was deleted.
     """
@@ -228,7 +228,7 @@ def _is_unchanged_remotely(remote: JsonObject, record: EdgeRecord | None) -> boo
 
 
 def _contains_only(remote: JsonObject, content: dict[str, Any]) -> bool:
-    """Whether an edge has no content other than this; columns that the server dropped may be missing."""
+    """Whether an edge has no content other than `content`; columns that the server dropped may be missing."""
     own_sources = _source_columns(content)
     columns_match = all(
         set(entry["fromColumns"]) <= own_sources.get(entry_key(entry), set())
@@ -241,7 +241,7 @@ def _contains_only(remote: JsonObject, content: dict[str, Any]) -> bool:
 
 
 def _merge_contents(own: JsonObject, remote: JsonObject, previous: dict[str, Any]) -> JsonObject:
-    """Merge own and foreign content; removes own content that is no longer desired."""
+    """Merge own content with that of other producers; removes own content that is no longer desired."""
     foreign = _without_own_content(remote, previous)
     columns = merge_column_details(own.get("columnsLineage", ()), foreign.get("columnsLineage", ()))
     return {**own, **foreign} | ({"columnsLineage": columns} if columns else {})

@@ -63,7 +63,7 @@ class EntityPusher:
     def plan(
         self, desired_entities: Sequence[DesiredEntity]
     ) -> tuple[list[PlanStep], list[Completed | Failure], dict[bytes, str]]:
-        """Steps of a push, results of items that need no step, and the planned entity name by item key."""
+        """Steps of a push, results for items that need no step, and the planned entity names by item key."""
         results, resolved = self._resolve(desired_entities)
         new = self._parents.missing([entity.candidate.parents for entity in resolved if entity.existing is None])
         steps = [_plan_step(entity) for entity in resolved]
@@ -75,7 +75,7 @@ class EntityPusher:
     ) -> tuple[list[Completed | Failure], list[RemoteReference]]:
         """Find entities that are no longer desired but whose creation may have succeeded.
 
-        Returns the results, and the entities that were found.
+        Returns the results of the given items, and the entities that were found.
         """
         results: list[Completed | Failure] = []
         orphaned: list[RemoteReference] = []
@@ -96,7 +96,7 @@ class EntityPusher:
     def _resolve(
         self, desired_entities: Sequence[DesiredEntity]
     ) -> tuple[list[Completed | Failure], list[ResolvedEntity]]:
-        """Complete items that need no request, and resolve the locations of the rest."""
+        """Complete items that need no request, and resolve the locations of all other items."""
         now = self._clock()
         results: list[Completed | Failure] = []
         changed = []
@@ -218,7 +218,7 @@ def _row_fqn(body: JsonObject) -> str:
 
 
 def _tasks_of(entity: JsonObject) -> dict[str, Any]:
-    """Task names of a pipeline, which run statuses may refer to."""
+    """Names of a pipeline's tasks, to which run statuses may refer."""
     tasks = [str(task["name"]) for task in entity.get("tasks") or ()]
     return {"tasks": tasks} if tasks else {}
 
@@ -240,7 +240,7 @@ def _pushed(
 
 
 def _with_intent(update: EntityUpdate) -> EntityUpdate:
-    """Add the entity that is about to be created to the record, so that it is recognized after a crash."""
+    """Note the entity that is about to be created in the record, so that it is recognized after a crash."""
     resolved, desired = update.resolved, update.resolved.desired
     if resolved.existing is not None:
         return update
@@ -250,12 +250,12 @@ def _with_intent(update: EntityUpdate) -> EntityUpdate:
 
 
 def _row_error(message: str) -> LineageBridgeError:
-    """Error of a bulk row: retryable if a parent is missing, which is then created again, else a rejection."""
+    """Error of a bulk row: retryable if a parent is missing (it is then created again), otherwise a rejection."""
     return TargetUnavailable(message, _NOT_FOUND) if "not found" in message else TargetRejected(message, _BAD_REQUEST)
 
 
 def _columns_version(update: EntityUpdate) -> str:
-    """A value that changes whenever the columns on the server change; edges must then be written again."""
+    """A value that changes whenever the columns on the server change; after a change, edges must be written again."""
     previous = update.resolved.desired.item.record.get("shape")
     return (
         previous

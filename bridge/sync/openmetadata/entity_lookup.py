@@ -57,7 +57,7 @@ class FoundEntity(NamedTuple):
         return RemoteReference(TYPES.get(collection, "testCase"), self.id, name)
 
     def describe_deletion(self, name: str) -> str:
-        """Message for an operator about a soft-deleted foreign entity."""
+        """Tell the operator that a foreign entity is soft-deleted."""
         at = format_timestamp(self.changed_at * 1_000)
         return f"{name} was deleted by {self.changed_by or 'an unknown user'} on {at}: restore it in OpenMetadata"
 
@@ -104,7 +104,7 @@ class EntityLookup:
         return found | self._look_up(collection, single_lookups)
 
     def is_listed(self, collection: str, parent: str, count: int, *, refresh: bool = False) -> bool:
-        """Whether listing the parent costs less than single lookups."""
+        """Whether listing the entities of a parent costs less than single lookups."""
         if count <= _MAX_SINGLE_LOOKUPS:
             return False
         if not refresh and self._cached(collection, parent) is not None:

@@ -25,7 +25,7 @@ class ResolvedEntity(NamedTuple):
 
     @property
     def may_change(self) -> bool:
-        """Whether it does not exist yet, was created by this bridge, or is in the bridge's own service."""
+        """Whether the entity does not exist yet, was created by this bridge, or is in the bridge's own service."""
         item, existing = self.desired.item, self.existing
         if existing is None or self.candidate.in_own_service or self.reused:
             return True
@@ -78,7 +78,7 @@ class EntityResolver:
     def _choose(self, desired: DesiredEntity, found: dict[str, dict[str, FoundEntity]]) -> ResolvedEntity | Completed:
         """Choose the preferred location unless exactly one foreign entity exists at another location.
 
-        Entities that this bridge created elsewhere before the names were linked do not count as foreign.
+        Entities that this bridge created under other names of the dataset do not count as foreign.
         """
         preferred = desired.preferred
         candidates = self._existing_candidates(desired, found)
@@ -113,7 +113,7 @@ class EntityResolver:
     def _restore(
         self, desired: DesiredEntity, candidate: EntityCandidate, deleted: FoundEntity
     ) -> ResolvedEntity | Completed:
-        """Restore a soft-deleted entity if this bridge owns it; otherwise its owner has to restore it."""
+        """Restore a soft-deleted entity if it belongs to this bridge; otherwise its owner has to restore it."""
         name = candidate.own.fqn
         remote = deleted.remote(candidate.collection, name)
         if candidate.in_own_service or self._created_by_us(desired, remote):
@@ -132,7 +132,7 @@ class EntityResolver:
     def _existing_candidates(
         self, desired: DesiredEntity, found: dict[str, dict[str, FoundEntity]]
     ) -> dict[str, tuple[EntityCandidate, RemoteReference]]:
-        """Live entities at the candidate locations, by id; ignores case if the system does."""
+        """Live entities at the candidate locations, by id; ignores case if the source system does."""
         candidates: dict[str, tuple[EntityCandidate, RemoteReference]] = {}
         for candidate in desired.candidates:
             exact = found[candidate.collection].get(candidate.own.fqn)

@@ -57,7 +57,7 @@ def desired_body(own: EntityRequest, *, with_columns: bool) -> JsonObject:
 def _update_description(client: OpenMetadataClient, resolved: ResolvedEntity, entity: JsonObject) -> str | None:
     """Replace a description that this bridge wrote, because a PUT does not change it.
 
-    Keeps a description that a user edited; returns a note about that.
+    A description that a user edited is kept; the function then returns a note.
     """
     own, item = resolved.candidate.own, resolved.desired.item
     desired, remote = own.body.get("description"), entity.get("description")

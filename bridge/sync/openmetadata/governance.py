@@ -253,7 +253,7 @@ class GovernancePusher:
         }
 
     def _set_display_name(self, desired: DesiredGovernance, entity: JsonObject, name: FieldValue) -> JsonObject:
-        """Set a missing display name with a PUT; a PATCH is denied to bots by default."""
+        """Set a missing display name with a PUT, because bots may not PATCH it by default."""
         if not name or entity.get("displayName"):
             return entity
         collection = COLLECTIONS[desired.remote.type]
@@ -287,7 +287,7 @@ class GovernancePusher:
 
 
 def _equal_when_stored(local: FieldValues, remote_fields: FieldValues) -> dict[FieldPath, FieldValue]:
-    """Local values that the server would store as its current value, and that therefore count as equal."""
+    """Local values that count as equal to the server's values, because the server would store them as such."""
     single_values = {path: value for path, value in local.items() if not isinstance(value, frozenset)}
     return {
         path: value
@@ -319,7 +319,7 @@ def _diff_failed(desired: DesiredGovernance, error: LineageBridgeError) -> Gover
 
 
 def _diff_without_entity(completed: Completed) -> GovernanceDiff:
-    """Diff of a dataset without an entity; this is a problem only if governance was expected."""
+    """Diff of a dataset without an entity, which is a problem only if governance should have been pushed."""
     expected = completed.outcome in (Outcome.UNWANTED, Outcome.OFF)
     return GovernanceDiff(
         completed.item.key, None, {}, RemoteChanges({}, []), [] if expected else [completed.reason or ""], {}

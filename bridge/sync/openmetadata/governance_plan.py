@@ -26,7 +26,7 @@ class DesiredGovernance(NamedTuple):
 
 
 class GovernanceChange(NamedTuple):
-    """Changes to apply to an entity, and those that cannot be applied."""
+    """Changes to apply to an entity, and changes that cannot be applied."""
 
     #: Merge base without columns that do not exist.
     base: MergeBase
@@ -42,7 +42,7 @@ class GovernanceChange(NamedTuple):
 
 
 def without_missing_columns(desired: DesiredGovernance, entity: JsonObject) -> tuple[DesiredGovernance, list[str]]:
-    """Leave out columns that do not exist, because their absence is not a remote change to governance."""
+    """Leave out columns that the entity lacks, because a missing column is not a remote change of governance."""
     columns = {".".join(path) for path, _ in mapped.entity_columns(entity)}
     missing = {
         path for path in (*desired.local, *desired.base.sent) if path[0] == mapped.COLUMNS and path[1] not in columns
@@ -58,7 +58,7 @@ def without_missing_columns(desired: DesiredGovernance, entity: JsonObject) -> t
 
 
 def with_remote_elements(value: FieldValue, remote: FieldValue, stored: FieldValue) -> FieldValue:
-    """Apply the local changes to a set and keep its other remote elements."""
+    """Apply the local changes to a set, and keep all other remote elements of the set."""
     if not isinstance(value, frozenset):
         return value
     return (as_set(stored) | (value - as_set(remote))) - (as_set(remote) - value)
@@ -117,14 +117,14 @@ def describe_conflict(conflict: Conflict) -> str:
 
 
 def format_value(value: FieldValue) -> str:
-    """A value on one line."""
+    """Format a value on one line."""
     if value is None:
         return "nothing"
     return ", ".join(sorted(value)) or "nothing" if isinstance(value, frozenset) else repr(value)
 
 
 class ChangeResolver:
-    """Resolves the references of a change; drops those that cannot be resolved and reports why."""
+    """Resolves the references of a change; drops references that cannot be resolved, and reports why."""
 
     def __init__(self, references: GovernanceReferences, type_: str, entity: JsonObject, domain: FieldValue) -> None:
         self._references = references
@@ -174,7 +174,7 @@ class ChangeResolver:
         return []
 
     def _element_finder(self, path: FieldPath) -> Callable[[str], object] | None:
-        """Function that looks up the elements of a set field; None for other fields."""
+        """Return a function that looks up the elements of a set field; return None for other fields."""
         if path[0] == mapped.COLUMNS and path[-1] == "tags":
             return self._references.tag
         sets: dict[FieldPath, Callable[[str], object]] = {
@@ -193,7 +193,7 @@ class ChangeResolver:
         return self._find_domain if path == mapped.DOMAIN else None
 
     def _resolve_set(self, path: FieldPath, value: FieldValue, find_element: Callable[[str], object]) -> FieldValue:
-        """The elements that exist on the server; elements that are already assigned are not looked up."""
+        """The elements of a set that exist on the server; elements that are already assigned are not looked up."""
         assigned, new = as_set(self._stored.get(path)), as_set(value) - as_set(self._stored.get(path))
         existing = frozenset(self._find_all(sorted(new), find_element))
         if new - existing:

@@ -58,19 +58,19 @@ class GovernanceReferences:
         return self._cached(("term", name), lambda: self._ensure(name, "glossaryTerms", "glossary", "glossaries"))
 
     def domain(self, name: str) -> str:
-        """Id of a domain."""
+        """Find the id of a domain; a missing domain may be created."""
         body = {"name": name, "description": _DESCRIPTION, "domainType": "Aggregate"}
         return self._cached(("domain", name), lambda: self._find_or_create("domains", name, body))
 
     def product(self, name: str, domain: str | None) -> str:
-        """Id of a data product; a missing one is created in this domain."""
+        """Find the id of a data product; a missing data product may be created in this domain."""
         if domain is None:
             return self._cached(("product", name), lambda: self._find_or_create("dataProducts", name, None))
         body = {"name": name, "description": _DESCRIPTION, "domains": [domain]}
         return self._cached(("product", name), lambda: self._find_or_create("dataProducts", name, body))
 
     def custom_property(self, type_: str, name: str, value: FieldValue) -> None:
-        """Ensure that entities of a type have this custom property; a new one gets the type of the value."""
+        """Ensure that entities of a type have this custom property; a new property gets the type of the value."""
         self._cached(("custom", type_, name), lambda: self._ensure_custom_property(type_, name, value))
 
     def _cached(self, key: tuple[str, ...], find: Callable[[], R]) -> R:

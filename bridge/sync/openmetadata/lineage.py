@@ -42,7 +42,7 @@ class EdgePlan(NamedTuple):
 
     @property
     def group(self) -> bytes:
-        """Plans of one group run sequentially, because two datasets may share one entity."""
+        """Group key: plans with the same key run sequentially, because two datasets may share one entity."""
         targets = [desired.target for desired, _ in self.upserts]
         targets += [edge.target for edge in self.deletes] + [edge.target for edge in self.possibly_restored]
         return targets[0].id.encode() if targets else self.item.key
@@ -89,7 +89,7 @@ class LineagePusher:
         )
 
     def _record_intent(self, plans: Sequence[EdgePlan]) -> None:
-        """Record the contents about to be written; edges that are recorded at other entities keep their records."""
+        """Record the contents about to be written; records of edges between other entities stay unchanged."""
         records = [
             desired.with_intent(record)
             for plan in plans
@@ -101,7 +101,7 @@ class LineagePusher:
                 self._edge_store.write(records, [])
 
     def plan(self, items: Sequence[SyncItem], planned_names: Mapping[bytes, str]) -> Iterator[PlanStep]:
-        """Steps of a push; `planned_names` are the names of entities that would be created first."""
+        """List the steps of a push; `planned_names` are the names of entities that the push would create first."""
         if not self._ctx.options.track_lineage:
             return
         for plan in self._plan_edges(items):
@@ -122,7 +122,7 @@ class LineagePusher:
                     yield PlanStep("wait", "edge", f"{name} -> {available.get(plan.item.key, 'missing entity')}")
 
     def count_expected(self) -> Iterator[ExpectedCount]:
-        """Count expected edges, and those with changes that are not pushed yet, without requests."""
+        """Count, without requests, the expected edges and those of them that have not been pushed yet."""
         if self._ctx.options.track_lineage:
             for items in self._ctx.items.batches("lineage", _COUNT_BATCH):
                 yield self._count(list(self._plan_edges(items)))
@@ -270,7 +270,7 @@ def _interrupted(
 
 
 def _previously_deleted(item: SyncItem, desired_edges: Iterable[DesiredEdge]) -> list[DeletedEdge]:
-    """Edges on record as deleted, except those that are desired again."""
+    """Edges that are recorded as deleted, except edges that are desired again."""
     pairs = {(desired.source.id, desired.target.id) for desired in desired_edges}
     return [edge for edge in DeletedEdge.of(item) if edge.endpoint_ids not in pairs]
 

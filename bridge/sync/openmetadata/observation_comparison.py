@@ -68,7 +68,7 @@ class ObservationComparison:
             yield ComparedBatch(kind.kind, len(page), differences)
 
     def _describe(self, body: JsonObject | None, rows: Sequence[JsonObject]) -> str | None:
-        """Describe how the rows at the time of an observation differ from it; None if they do not."""
+        """Describe how the rows at the time of an observation differ from the observation; None if they match."""
         if not rows:
             return "is missing"
         if body is None or any(contains(body, row) for row in rows):
@@ -76,7 +76,7 @@ class ObservationComparison:
         return None if all(map(self._is_foreign, rows)) else "differs"
 
     def _is_foreign(self, row: JsonObject) -> bool:
-        """Whether a row is a run status of another producer, which is kept even if it replaced ours."""
+        """Whether a row is a run status of another producer, which is kept even if it replaced one of ours."""
         if "executionStatus" not in row:
             return False
         try:
@@ -121,7 +121,7 @@ class ObservationComparison:
 def _read(
     kind: ObservationKind, entity_observations: Sequence[PushedObservation]
 ) -> dict[int, list[JsonObject]] | None:
-    """Rows of one entity by time; None if it does not exist."""
+    """Rows of one entity by time; None if the entity does not exist."""
     times = [observation.timestamp for observation in entity_observations]
     rows = kind.read(entity_observations[0].remote.name, min(times), max(times))
     if rows is None:

@@ -29,7 +29,7 @@ class ParentEntities:
     def create_missing(
         self, chains: Sequence[Sequence[EntityRequest]], requests: RequestPool
     ) -> dict[EntityKey, LineageBridgeError]:
-        """Create missing parents, outermost first; returns the errors of those that failed."""
+        """Create missing parents, outermost first; returns the errors of parents that could not be created."""
         failed: dict[EntityKey, LineageBridgeError] = {}
         for level in range(max(map(len, chains), default=0)):
             missing = {
@@ -62,7 +62,7 @@ class ParentEntities:
         return [request for request in distinct.values() if not self._exists(request)]
 
     def creation_blocked_by(self, requests: Sequence[EntityRequest], own: str) -> str | None:
-        """Reason why an entity may not be created; None if it may."""
+        """Reason why an entity must not be created; None if creating the entity is allowed."""
         if self._create == "nothing":
             return f"{own} is not in OpenMetadata, and openmetadata.create is nothing"
         service = requests[0]
@@ -79,7 +79,7 @@ class ParentEntities:
         return key_of(request) in self._existing
 
     def _look_up(self, request: EntityRequest) -> FoundEntity | None:
-        """Look up a parent and cache whether it exists; returns it if it is soft-deleted."""
+        """Look up a parent and cache whether it exists; returns the parent only if it is soft-deleted."""
         key = key_of(request)
         if key in self._existing or key in self._missing:
             return None

@@ -125,7 +125,7 @@ class ProfilePusher:
         )
 
     def _timestamp(self, item: SyncItem, table: RemoteReference, at: int, taken_ids: set[str]) -> tuple[int, bool]:
-        """Timestamp of the profile, and whether it may already be stored there."""
+        """Timestamp for the profile, and whether the profile may already be stored at that timestamp."""
         if "telling" in item.record:
             return item.record["telling"], True
         if item.remote is not None and item.remote.id.startswith(f"{table.id}/"):
@@ -152,7 +152,7 @@ class ProfilePusher:
 
 
 def _comparable(profile: JsonObject) -> JsonObject:
-    """The comparable part of a table profile, without the column count, which cannot be reconstructed later."""
+    """The part of a table profile that can be compared; the column count is excluded, as it cannot be recomputed."""
     return {key: value for key, value in profile.items() if key != "columnCount"}
 
 

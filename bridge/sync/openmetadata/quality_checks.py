@@ -122,7 +122,7 @@ class QualityCheckPusher:
             self._definition_names.clear()
 
     def _ensure_definition(self, definition: JsonObject) -> None:
-        """Create the test definition of a check unless this was already done."""
+        """Create the test definition of a check unless it was created before."""
         with self._definition_lock:
             if definition["name"] not in self._definition_names:
                 self._ctx.client.put(DEFINITIONS, definition)

@@ -30,7 +30,7 @@ class RemoteEntities:
         }
 
     def remote(self, key: bytes) -> RemoteReference | None:
-        """Entity of a dataset or job, if it is in OpenMetadata."""
+        """Entity of a dataset or job; None if it is not in OpenMetadata."""
         item = self.datasets.get(key) or self.jobs.get(key)
         return item.remote if item else None
 

@@ -23,7 +23,7 @@ _MAX_EDGES = 20
 class DeletedEntity(NamedTuple):
     """An entity that was deleted by this bridge.
 
-    The time is the server time of the deletion in milliseconds; None if the entity was already gone.
+    The time of deletion is the server's, in milliseconds; it is None if the entity was already gone.
     """
 
     remote: RemoteReference
@@ -83,7 +83,7 @@ class RestoredEntityComparison:
         return ComparedBatch("lineage", len(edges), differences)
 
     def _compare_deleted_entities(self, items: Sequence[SyncItem]) -> ComparedBatch:
-        """Find deleted entities that exist again; only existing entities are read in full."""
+        """Find deleted entities that exist again; only entities that exist are read in full."""
         deleted = {item.key: entity for item in items if (entity := DeletedEntity.of(item))}
         names_by_collection: dict[str, list[str]] = {}
         for entity in deleted.values():

@@ -130,7 +130,7 @@ class _DesiredStatus(NamedTuple):
 
     @property
     def remote(self) -> RemoteReference:
-        """A pipeline has one status per timestamp."""
+        """Remote reference of the status; a pipeline has one status per timestamp."""
         return RemoteReference(_TYPE, f"{self.pipeline.id}/{self.body['timestamp']}", self.pipeline.name)
 
     @property
@@ -171,7 +171,7 @@ class RunStatusPusher:
         return BatchResult([*results, *pushed], to_verify=items_to_verify("job", pushed, jobs))
 
     def plan(self, items: Sequence[SyncItem], names: Mapping[bytes, str]) -> Iterator[PlanStep]:
-        """Number of statuses to push, by pipeline; `names` maps jobs to pipelines that would be created first."""
+        """Number of statuses to push per pipeline; `names` maps jobs to pipelines that would be created first."""
         planned = self._plan(items)
         counts = Counter(status.pipeline.name for status in planned if isinstance(status, _DesiredStatus))
         waiting = [
@@ -230,7 +230,7 @@ class RunStatusPusher:
         return id_ not in taken_ids and next(other_items, None) is None
 
     def _retract(self, retraction: _Retraction) -> Completed | Failure:
-        """Delete the statuses of a run that no longer has one."""
+        """Delete the published statuses of a run that should no longer have a status."""
         completed, locations = retraction
         for location in locations:
             self._ctx.client.delete_status(location.entity, location.timestamp)
@@ -238,7 +238,7 @@ class RunStatusPusher:
         return completed._replace(remote=None, fingerprint=_NO_STATUS, record=record)
 
     def _send(self, batch: Sequence[_DesiredStatus]) -> list[Completed | Failure]:
-        """Send statuses of one pipeline; a batch that is rejected as a whole is halved until the cause is found."""
+        """Send statuses of one pipeline; if the server rejects a whole batch, halve it until the cause is found."""
         try:
             for status in batch:
                 for location in status.stale:

@@ -195,7 +195,7 @@ class OpenMetadataTarget:
     def _affected_by_results(self, kind: str, results: Sequence[Completed | Failure]) -> set[tuple[str, bytes]]:
         """Items that have to be pushed again after entities moved or their columns changed.
 
-        These are the lineage of the entities, and the items that refer to them.
+        These are the lineage of the entities, and all items that refer to the entities.
         """
         changed = {result.item.key for result in results if isinstance(result, Completed) and _changed(result)}
         if kind == "dataset":
@@ -225,9 +225,9 @@ class OpenMetadataTarget:
         return affected | self._observations_of_datasets(changed, relocated)
 
     def _observations_of_datasets(self, datasets: set[bytes], relocated: set[bytes]) -> set[tuple[str, bytes]]:
-        """Checks, results and runs of changed datasets that have to be pushed again.
+        """Checks, results and runs that have to be pushed again because their datasets changed.
 
-        For relocated datasets, which now have another entity, also their profiles and governance.
+        The result also includes profiles and governance of relocated datasets, which now have another entity.
         """
         checks = set(self._items.get("check", checks_of_datasets(self._db, self._org, datasets)))
         results = self._items.get("result", results_of_checks(self._db, self._org, checks))
@@ -278,7 +278,7 @@ def _by_name(step: PlanStep) -> str:
 
 
 def _without_remote(completed: Completed) -> Completed:
-    """Remove the entity from unwanted items."""
+    """Remove the remote entity from an item that is unwanted."""
     return completed._replace(remote=None, fingerprint=None) if completed.outcome is Outcome.UNWANTED else completed
 
 
@@ -288,7 +288,7 @@ def _changed(completed: Completed) -> bool:
 
 
 def _became_alias(completed: Completed) -> bool:
-    """Whether a dataset was a separate entity and is now an alias of another."""
+    """Whether a dataset was a separate entity and is now an alias of another dataset."""
     return completed.outcome is Outcome.UNWANTED and completed.item.outcome != Outcome.UNWANTED
 
 

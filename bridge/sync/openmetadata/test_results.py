@@ -35,7 +35,7 @@ class _DesiredResult(NamedTuple):
 
     @property
     def remote(self) -> RemoteReference:
-        """A test case has one result per timestamp."""
+        """Remote reference of the result; a test case has one result per timestamp."""
         return RemoteReference(_TYPE, f"{self.case.id}/{self.body['timestamp']}", self.case.name)
 
     @property
@@ -171,7 +171,7 @@ class CheckResultPusher:
         results: dict[bytes, CanonicalCheckResult],
         checks: dict[bytes, SyncItem],
     ) -> set[tuple[str, bytes]]:
-        """Repost the newest result of a check after an older one, because the server shows the last posted one.
+        """Repost the newest result of a check after an older result, because the server shows the last one posted.
 
         Returns the results that could not be posted again.
         """

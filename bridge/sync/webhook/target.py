@@ -48,7 +48,7 @@ class _Notification(NamedTuple):
 
 
 class EndedRunItems:
-    """Affected items of the webhook: changed runs only."""
+    """Determines the items that a change affects: only changed runs."""
 
     def of_marks(self, marks: Mapping[str, set[bytes]]) -> Affected:
         return Affected({("run", key) for key in marks.get("run", ())})
