@@ -106,7 +106,7 @@ class OpenMetadataServiceSettings(Section):
 
 
 class OpenMetadataSyncSettings(Section):
-    """Settings for which kinds of items are synced, and how often everything is compared."""
+    """Determines which kinds of items are synced, and how often everything is compared."""
 
     register_on_completion: bool = True
     update_on_schema_change: bool = True

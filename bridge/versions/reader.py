@@ -98,7 +98,10 @@ class VersionReader:
         return list(self._first_attempts(dataset, rows).values())
 
     def find(self, dataset: bytes, name: str) -> Version:
-        """Find a version by tag, key or id; raise NotFound, or StateConflict with the reason if it is not visible."""
+        """Find a version by tag, key or id.
+
+        Raises NotFound if there is no such version, and StateConflict with the reason if readers cannot see it.
+        """
         rows = self._db.fetch_all(_VISIBLE, self._org, dataset, NO_TIME_LIMIT)
         first_attempts = self._first_attempts(dataset, rows)
         version_id = _parse_id(name)

@@ -44,7 +44,7 @@ class VersionRegistry:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Run the block in a transaction that holds the registry lock: all its decisions are committed, or none."""
+        """Run the block in a transaction that holds the registry lock; commits all decisions of the block or none."""
         with self.db.transaction():
             self.db.lock(f"registry of {self._org}")
             yield

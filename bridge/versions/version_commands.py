@@ -153,7 +153,7 @@ class DiscardCommand(Command[DiscardResult], DatasetArgument, frozen=True, kw_on
 
 
 class ResolveCommand(Command[ResolveResult], frozen=True, kw_only=True):
-    """Resolve versions of several datasets from one snapshot: a publication is seen completely or not at all."""
+    """Resolve versions of several datasets from one snapshot; each publication is seen completely or not at all."""
 
     path = "/api/v1/resolve"
     scope = "read"

@@ -40,7 +40,7 @@ def _sqlite(text: str) -> str:
 
 
 def _postgres(text: str) -> str:
-    """Write an escape string, whose meaning does not depend on `standard_conforming_strings`."""
+    """Write special characters in an escape string, which does not depend on `standard_conforming_strings`."""
     if not _NEEDS_ESCAPES.search(text):
         return _quoted(text)
     escaped = _CONTROLS.sub(lambda match: f"\\x{ord(match[1]):02x}", text.replace("\\", "\\\\"))

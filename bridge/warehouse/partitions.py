@@ -60,7 +60,7 @@ def partition_clause(dialect: WarehouseDialect, table: sa.Table, days: DateRange
 
 
 def partition_statements(dialect: WarehouseDialect, table: sa.Table, days: DateRange) -> list[str]:
-    """Statements that create partitions, for dialects in which CREATE TABLE cannot."""
+    """Build the separate statements that create partitions in PostgreSQL; other dialects need none of them."""
     if dialect is not WarehouseDialect.postgresql or not table.info["by_day"]:
         return []
     name = table.name.upper()
