@@ -60,7 +60,7 @@ def translate_dataset(body: BodyFields, names: LegacyNamespaces) -> list[bytes]:
 def _build_version_event(
     body: BodyFields, name: DatasetName, version: str, status: str, event_type: str, time: Timestamp
 ) -> bytes:
-    """Build the event of a version without a run; if the status is not complete, only the name is stored."""
+    """Build the event of a version without a run; a version that is not complete is stored by name only."""
     version_key = "version"
     if event_type != "COMPLETE":
         body.notes.append(
