@@ -74,5 +74,5 @@ def partition_statements(dialect: WarehouseDialect, table: sa.Table, days: DateR
 
 
 def _first_of_key(table: sa.Table) -> str:
-    """The first key column after `org_id`: distributing by it stores the rows of one run or dataset together."""
+    """First column of the key; distributing rows by this column keeps the rows of a run or dataset together."""
     return next(iter(table.primary_key.columns)).name.upper()

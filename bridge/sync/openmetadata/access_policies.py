@@ -115,7 +115,10 @@ class AccessPolicyPusher:
         return []
 
     def _delete_policy(self, role: str, disabled_tags: Collection[str]) -> list[str]:
-        """Delete the policy of a role that no asset names; keeps the role, and rules of assets with disabled sync."""
+        """Delete the policy of a role that no asset names; keep the role, and rules of assets with disabled sync.
+
+        The policy remains if it still contains such rules.
+        """
         try:
             policy = self._get_policy(role)
             if policy is not None and (retained_rules := _rules_of_tags(policy, disabled_tags)):

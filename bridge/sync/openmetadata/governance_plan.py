@@ -185,7 +185,7 @@ class ChangeResolver:
         return sets.get(path)
 
     def _value_finder(self, path: FieldPath, value: FieldValue) -> Callable[[str], object] | None:
-        """Function that looks up the value of a single-valued field; None if the value is not a reference."""
+        """Return a function that looks up what a single-valued field refers to; None if it is not a reference."""
         if path[0] == mapped.CUSTOM:
             return lambda _: self._references.custom_property(self._type, path[1], value)
         if path in (mapped.TIER, mapped.CERTIFICATION):
