@@ -56,7 +56,7 @@ STEWARD_FACETS = (GOVERNANCE, CONTRACT, EXPECTATIONS, SLA)
 
 
 def can_be_written_after(name: QualifiedName, last_micros: int) -> bool:
-    """Whether an event can be later than the latest one; false if that carries the maximum timestamp."""
+    """Whether a later event is possible; false if the latest event carries the maximum timestamp."""
     if last_micros < MAX_MICROS:
         return True
     _log.warning(

@@ -20,7 +20,10 @@ GROUP BY e.target_id, e.evidence
 
 
 class Consumer(NodeReference, frozen=True):
-    """A job that reads a dataset or declares it as an input, and the times of the first and last event about this."""
+    """A job that reads a dataset or declares it as an input.
+
+    `first_seen` and `last_seen` are the times of the first and the last event that reports the job as a reader.
+    """
 
     owners: list[str]
     evidence: Literal["observed", "declared"]

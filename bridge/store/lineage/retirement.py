@@ -92,7 +92,7 @@ class RetirementPolicy:
         return sorted(starts, reverse=True)[:limit]
 
     def _with_newer_runs(self, oldest: dict[bytes, int]) -> Iterable[bytes]:
-        """Select the jobs that ran often enough, since their oldest edge was last seen, that edges may be retired."""
+        """Select the jobs whose oldest edge may be retired, judging by their runs since it was last seen."""
         offset = self._rule.retire_after - 1
         nth_starts = dict(self._db.fetch_for_ids(_NTH_NEWEST_START, sorted(oldest), self._org, self._until, offset))
         newer = {job for job, start in nth_starts.items() if start is not None and start > oldest[job]}

@@ -38,7 +38,7 @@ def closest_names(query: str, names: list[str]) -> list[str]:
 
 
 def _only_word(query: str) -> str | None:
-    """Return the word of a one-word query if it is long enough; in a longer query, any word could be mistyped."""
+    """Return the word of a one-word query, if long enough; in a longer query, any word could be mistyped."""
     words = parse_query(query)
     if len(words) != 1:
         return None

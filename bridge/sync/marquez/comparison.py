@@ -118,7 +118,7 @@ class MarquezComparison:
         ]
 
     def _check_run(self, item: SyncItem, events: Sequence[JsonObject], *, newest: bool) -> str | None:
-        """Describe how a run (or, for the newest run, its job) differs from the sent events; None if equal."""
+        """Describe how a run (or the job of the newest run) differs from the sent events; None if they match."""
         run = self._ctx.client.get_run(item.remote.id) if item.remote else None
         if run is None:
             return _MISSING
