@@ -207,6 +207,6 @@ class ComparisonRunner:
         with self._db.transaction():
             self._items.mark_deletions(batch.orphaned)
             self._items.invalidate((difference.kind, difference.key) for difference in batch.differences)
-            self._edges.invalidate_into(
+            self._edges.invalidate_edges_into(
                 {difference.key for difference in batch.differences if difference.kind == "lineage"}
             )

@@ -32,7 +32,7 @@ class DeadLetters:
         """Push items again immediately, as if they had never failed."""
         with self._db.transaction():
             self._items.invalidate(keys, reset_failures=True)
-            self._edges.invalidate_into([key for kind, key in keys if kind == "lineage"])
+            self._edges.invalidate_edges_into([key for kind, key in keys if kind == "lineage"])
 
     def retry_deletions(self) -> None:
         self.retry([(DELETION, item.key) for item in self._items.pending(DELETION)])

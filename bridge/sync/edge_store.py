@@ -113,7 +113,7 @@ class EdgeStore:
         ]
         self.write(invalidated, [])
 
-    def invalidate_into(self, keys: Collection[bytes]) -> None:
+    def invalidate_edges_into(self, keys: Collection[bytes]) -> None:
         """Invalidate the edges into these datasets and jobs, so that they are written again if they differ."""
         self._db.execute_many(_INVALIDATE_INTO, [(*self._org_and_target, key, b"") for key in sorted(set(keys))])
 

@@ -20,12 +20,12 @@ _TIMES = ("time", "eventTime", "endTime", "startTime")
 _RUN_ID = ("runId", "run_id")
 
 
-def translate_request(body: BodyFields, names: LegacyNamespaces, received: str) -> list[bytes]:
+def translate_request(body: BodyFields, namespaces: LegacyNamespaces, received: str) -> list[bytes]:
     """Translate a request to register a dataset; `received` is used if the body has no time of submission.
 
     The requested metadata is stored with the request; the dataset does not change until the request is approved.
     """
-    name = read_dataset_name(body, names)
+    name = read_dataset_name(body, namespaces)
     submitter = body.required("submitted_by", "submittedBy")
     time = body.time("submitted_at", "submittedAt") or parse_time(received, body.path_to("submitted_at"), body.notes)
     if (body.text("status") or _PENDING).upper() != _PENDING:
@@ -39,22 +39,22 @@ def translate_request(body: BodyFields, names: LegacyNamespaces, received: str) 
     return [build_event("DatasetEvent", time.text, None, {"dataset": {**name._asdict(), "facets": facets}})]
 
 
-def translate_dataset(body: BodyFields, names: LegacyNamespaces) -> list[bytes]:
+def translate_dataset(body: BodyFields, namespaces: LegacyNamespaces) -> list[bytes]:
     """Translate a version of an existing dataset.
 
     If the body names a job, the version becomes the output of a run, otherwise a DatasetEvent.
     """
-    name = read_dataset_name(body, names)
+    name = read_dataset_name(body, namespaces)
     version = body.required("version")
     status = (body.text("status") or "COMPLETE").upper()
     event_type = EVENT_TYPES.get(status, "COMPLETE")
     time, start = _required_time(body), body.time("startTime")
-    run_id, job = _read_run(body, names)
+    run_id, job = _read_run(body, namespaces)
     if job is None:
         return [_build_version_event(body, name, version, status, event_type, time)]
     output = build_dataset(name, body.unread() | {"version": version}, "output", body)
     run_id = run_id or _derive_run_id(body, job, start or time)
-    return build_run_events(LegacyRun(event_type, time, start, run_id, {}, job, {}, [], [output]), names)
+    return build_run_events(LegacyRun(event_type, time, start, run_id, {}, job, {}, [], [output]), namespaces)
 
 
 def _build_version_event(
@@ -72,7 +72,7 @@ def _build_version_event(
     return build_event("DatasetEvent", time.text, None, {"dataset": {**dataset, "facets": facets}})
 
 
-def _read_run(body: BodyFields, names: LegacyNamespaces) -> tuple[str | None, JobName | None]:
+def _read_run(body: BodyFields, namespaces: LegacyNamespaces) -> tuple[str | None, JobName | None]:
     """Read the run id and the job name of a version; the body contains each of them as a text or in an object."""
     _, run = body.get("run")
     run_id = body.object("run").text(*_RUN_ID) if isinstance(run, dict) else body.text("run", *_RUN_ID)
@@ -82,13 +82,13 @@ def _read_run(body: BodyFields, names: LegacyNamespaces) -> tuple[str | None, Jo
             raise InvalidInput("is missing: a run requires a job", body.path_to("job"))
         return None, None
     if isinstance(job, dict):
-        return run_id, read_job_name(body.object("job"), names, namespace=_AUTOSYS)
-    return run_id, job_name(_AUTOSYS, body.required("job"), names, body.path_to("job"))
+        return run_id, read_job_name(body.object("job"), namespaces, namespace=_AUTOSYS)
+    return run_id, job_name(_AUTOSYS, body.required("job"), namespaces, body.path_to("job"))
 
 
-def translate_process(body: BodyFields, names: LegacyNamespaces) -> list[bytes]:
+def translate_process(body: BodyFields, namespaces: LegacyNamespaces) -> list[bytes]:
     """Translate a process run; a missing run id is derived from the start time, or else from the event time."""
-    job = read_job_name(body, names, namespace=_AUTOSYS)
+    job = read_job_name(body, namespaces, namespace=_AUTOSYS)
     state, event_type = parse_event_type(body, "status")
     time, start, end = _required_time(body), body.time("startTime"), body.time("endTime")
     if event_type in TERMINAL:
@@ -99,7 +99,7 @@ def translate_process(body: BodyFields, names: LegacyNamespaces) -> list[bytes]:
     values = body.unread()
     if event_type == "OTHER":
         values["status"] = state
-    return build_run_events(LegacyRun(event_type, time, start, run_id, values, job, {}, [], []), names)
+    return build_run_events(LegacyRun(event_type, time, start, run_id, values, job, {}, [], []), namespaces)
 
 
 def _derive_run_id(body: BodyFields, job: JobName, start: Timestamp) -> str:

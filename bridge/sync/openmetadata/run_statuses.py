@@ -161,7 +161,7 @@ class RunStatusPusher:
             if result.outcome in _WITHOUT_STATUS
         ]
         results: list[Completed | Failure] = [result for result in completed if result.outcome not in _WITHOUT_STATUS]
-        results += self._ctx.requests.map(self._retract, retractions, _retraction_failed)
+        results += self._ctx.requests.map(self._delete_statuses, retractions, _retraction_failed)
         batches = _batches(desired)
         self._ctx.items.record_intent(
             (status.item, with_attempt(status.item, status.location)) for batch in batches for status in batch
@@ -229,7 +229,7 @@ class RunStatusPusher:
         other_items = (other for other in self._ctx.items.find_by_remote_id(id_) if other.key != item.key)
         return id_ not in taken_ids and next(other_items, None) is None
 
-    def _retract(self, retraction: _Retraction) -> Completed | Failure:
+    def _delete_statuses(self, retraction: _Retraction) -> Completed | Failure:
         """Delete the published statuses of a run that should no longer have a status."""
         completed, locations = retraction
         for location in locations:
