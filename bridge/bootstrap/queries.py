@@ -18,5 +18,5 @@ def open_query_service(settings: Settings) -> QueryService:
 
 
 def open_remote_query_service(url: str, api_key: str | None) -> QueryService:
-    """Open a query service on a remote lineage-bridge."""
+    """Open a query service that calls a remote lineage-bridge."""
     return RemoteQueryService(BridgeClient(url, api_key=api_key))

@@ -96,7 +96,7 @@ class CheckDefinition(Section):
 
     @property
     def key_columns(self) -> tuple[str, ...]:
-        """The checked columns."""
+        """The columns that the check applies to."""
         return tuple(self.columns or ([self.column] if self.column else []))
 
     def expected_values(self) -> dict[str, Any]:

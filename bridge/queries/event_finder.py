@@ -63,7 +63,7 @@ class _EventIndexEntry(NamedTuple):
 
 
 class EventFinder:
-    """Finds events in the log; the events of one time are read only once."""
+    """Finds events in the log, and caches them by timestamp."""
 
     def __init__(self, ctx: QueryContext) -> None:
         self._ctx = ctx

@@ -42,11 +42,11 @@ class _RunVersions:
         self._written = _smallest_versions(db.fetch_for_keys(_WRITTEN, written_keys, org))
 
     def version_read(self, edge: Edge) -> str | None:
-        """Return the version of its source that the run of an edge read, if known."""
+        """Return the version of the edge's source that the edge's run read, if known."""
         return self._read.get((self._runs[edge], edge.source)) if edge in self._runs and edge.source else None
 
     def version_written(self, edge: Edge) -> str | None:
-        """Return the version of its target that the run of an edge wrote, if known."""
+        """Return the version of the edge's target that the edge's run wrote, if known."""
         return self._written.get((self._runs[edge], edge.target)) if edge in self._runs else None
 
 

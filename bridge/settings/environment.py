@@ -19,7 +19,7 @@ def is_secret_file_variable(name: str) -> bool:
     return name.startswith(PREFIX) and name.endswith(FILE_SUFFIX) and type_at(variable_path(name)) is None
 
 
-def read_secret_files(secrets: dict[str, Path]) -> dict[str, ConfigProblem]:
+def load_secret_files(secrets: dict[str, Path]) -> dict[str, ConfigProblem]:
     """Read the values of settings from the files (such as mounted secrets) that `…_FILE` variables name."""
     problems = {}
     for name, path in secrets.items():

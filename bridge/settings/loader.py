@@ -13,7 +13,7 @@ from bridge.settings.environment import (
     check_variable,
     environment_variables,
     is_secret_file_variable,
-    read_secret_files,
+    load_secret_files,
     variable_origins,
     without_variables,
 )
@@ -112,7 +112,7 @@ def load_settings_with_origins(paths: Sequence[Path] = ()) -> LoadedSettings:
     """Load settings with their origins; raises ConfigError with one line per problem."""
     files = read_config_files(list(paths))
     secret_files = {name: Path(path) for name, path in os.environ.items() if is_secret_file_variable(name)}
-    invalid_variables = read_secret_files(secret_files)
+    invalid_variables = load_secret_files(secret_files)
     invalid_variables |= {
         name: problem
         for name in environment_variables(invalid_variables)

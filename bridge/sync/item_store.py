@@ -206,7 +206,7 @@ class SyncItemStore:
         return bool(self._db.fetch_all(_HAS_STATUSES, self._org, self._target, f"{remote_id}/", f"{remote_id}0"))
 
     def list_by_outcome(self, outcome: Outcome) -> list[SyncItem]:
-        """Items with an outcome, oldest first."""
+        """Items with the given outcome, oldest first."""
         return [_decode_item(row) for row in self._db.fetch_all(_BY_OUTCOME, self._org, self._target, outcome)]
 
     def find_by_key_prefix(self, kind: str, ids: Collection[bytes]) -> set[bytes]:

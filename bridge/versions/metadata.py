@@ -35,7 +35,7 @@ class MetadataStore:
         self._clock = clock
 
     def get(self, dataset: bytes) -> Metadata:
-        """Return the metadata of a dataset, which is given by its group."""
+        """Return the metadata of the dataset with this group id."""
         rows = self._db.fetch_all(_OF_DATASET, self._org, dataset)
         return decode_metadata(rows[0][0]) if rows else {}
 

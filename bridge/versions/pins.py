@@ -59,7 +59,7 @@ class PinStore:
         self._clock = clock
 
     def list_for_dataset(self, dataset: bytes) -> list[Pin]:
-        """List the pins of a dataset (given by its group), newest first."""
+        """List the pins of the dataset with this group id, newest first."""
         return [_from_row(row) for row in self._db.fetch_all(_OF_DATASET, self._org, dataset, self._clock())]
 
     def find(self, dataset: bytes, name: str) -> Pin:

@@ -38,7 +38,7 @@ def privileges(role: str, table: str) -> str:
 
 
 def grants(dialect: WarehouseDialect, tables: Sequence[str]) -> Iterator[str]:
-    """Yield the grants of all roles; for PostgreSQL, also create the roles, because it needs no extra privilege."""
+    """Yield the grants of all roles; for PostgreSQL, also CREATE ROLE, which needs no extra privilege there."""
     if dialect is WarehouseDialect.sqlite:
         return
     if dialect is WarehouseDialect.postgresql:

@@ -1,4 +1,4 @@
-"""Problems of a Spark conf, and their effect on lineage."""
+"""Problems in a Spark configuration, and their effect on lineage."""
 
 from enum import StrEnum
 from typing import NamedTuple

@@ -48,7 +48,7 @@ def contract_violations(promises: Sequence[Mapping[str, Any]], columns: Iterable
 
 
 def normalize_type(type_: str) -> str:
-    """Return the canonical name of a type, without the length of texts or the precision of times."""
+    """Return the canonical name of a type, without string lengths and timestamp precision."""
     lower = " ".join(type_.lower().split())
     match = _TYPE.fullmatch(lower)
     if match is None:

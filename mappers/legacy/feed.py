@@ -29,7 +29,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
 _TIME_COLUMNS = frozenset((*COLUMNS["start_time"], *COLUMNS["end_time"]))
 #: Prefix of the process names of a run manager, which has one process per type of request.
 RUN_MANAGEMENT = "RunMgmt"
-#: A text before `=` is a namespace if it is in capitals, a URL, or one of these. The agent applies the same rule.
+#: A text before `=` is a namespace if it is in upper case, a URL, or one of these. The agent applies the same rule.
 NAMESPACE_KEYWORDS = frozenset({
     "abfs", "abfss", "adl", "bigquery", "cassandra", "db2", "dbfs", "file", "gcs", "gs", "hdfs", "hive",
     "iceberg", "impala", "kafka", "local", "mariadb", "mongodb", "mssql", "mysql", "nfs", "oracle",

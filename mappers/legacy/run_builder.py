@@ -38,7 +38,7 @@ class LegacyRun(NamedTuple):
 
 
 def parse_event_type(body: BodyFields, *keys: str) -> tuple[str, str]:
-    """Read a state; returns the state in capitals, and its event type."""
+    """Return the state in upper case, and the matching OpenLineage event type."""
     state = body.required(*keys).upper()
     event_type = EVENT_TYPES.get(state)
     if event_type is None:

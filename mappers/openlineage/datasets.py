@@ -85,7 +85,7 @@ def _dataset_row(
 ) -> DatasetRow:
     row = builder.dataset_row(name)
     facets = dataset.facets
-    row = row._replace(**builder.description_columns(facets, rank))
+    row = row._replace(**builder.documentation_and_owner_columns(facets, rank))
     if (storage := builder.register_value(facets.get("storage"), f.StorageFacet, rank)) is not None:
         order, stored = storage
         row = row._replace(storage_order=order, default_format=stored.fileFormat if stored else None)

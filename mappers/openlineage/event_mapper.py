@@ -103,4 +103,4 @@ def _job_row(builder: RowBuilder, event: Event, job: CanonicalName, rank: int) -
             integration=type_facet.integration if type_facet else None,
             emits_snapshots=bool(pattern and pattern.eventContentMode == "COMPLETE_SNAPSHOT"),
         )
-    return row._replace(**builder.description_columns(facets, rank))
+    return row._replace(**builder.documentation_and_owner_columns(facets, rank))

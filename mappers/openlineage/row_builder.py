@@ -101,7 +101,7 @@ class RowBuilder:
             self.notes.append(f"{description} has {len(text)} characters: truncated, with a hash of the full text")
         return bounded_key(text)
 
-    def description_columns(self, facets: dict[str, ParsedFacet], rank: int) -> dict[str, Any]:
+    def documentation_and_owner_columns(self, facets: dict[str, ParsedFacet], rank: int) -> dict[str, Any]:
         """Return the columns for description and owners, which datasets and jobs have in common."""
         columns: dict[str, Any] = {}
         if (documentation := self.register_value(facets.get("documentation"), DocumentationFacet, rank)) is not None:

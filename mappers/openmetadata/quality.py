@@ -88,7 +88,7 @@ def case_result(status: str, timestamp: int, details: dict[str, Any]) -> JsonObj
 
 
 def _numbers(content: Any, names: Mapping[str, tuple[str, ...]]) -> JsonObject:
-    """Pick the numbers of an object by the names that producers use."""
+    """Extract numbers from a JSON object, under the names that known producers use."""
     if not isinstance(content, dict):
         return {}
     numbers = {

@@ -86,7 +86,7 @@ class LineageGraph:
         return self.dataset_names([dataset])[dataset]
 
     def dataset_names(self, datasets: Iterable[bytes]) -> dict[bytes, QualifiedName]:
-        """Look up names in one query; the result contains all names that were looked up so far."""
+        """Look up missing names in one query, add them to the cache, and return the cache."""
         missing = set(datasets) - self._names.keys()
         for dataset, name in dataset_names(self._db, self._org, missing).items():
             self._names[dataset] = QualifiedName(*name)
@@ -96,7 +96,7 @@ class LineageGraph:
         return self.job_names([job])[job]
 
     def job_names(self, jobs: Iterable[bytes]) -> dict[bytes, QualifiedName]:
-        """Look up names in one query; the result contains all names that were looked up so far."""
+        """Look up missing names in one query, add them to the cache, and return the cache."""
         missing = set(jobs) - self._names.keys()
         for job, namespace, name in self._db.fetch_for_ids(_JOB_NAMES, sorted(missing), self._org):
             self._names[job] = QualifiedName(namespace, name)
@@ -107,7 +107,7 @@ class LineageGraph:
         return self._fold_all(list(self._edges.into(datasets)))
 
     def downstream(self, datasets: Collection[bytes]) -> set[Edge]:
-        """Find all edges out of datasets (group ids), each with its strongest evidence."""
+        """Find the outgoing edges of the datasets with these group ids, each with its strongest evidence."""
         return self._fold_all(list(self._edges.out_of(datasets)))
 
     def _fold_all(self, evidence: list[EdgeEvidence]) -> set[Edge]:

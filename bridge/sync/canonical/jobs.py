@@ -103,7 +103,7 @@ class _JobFamily(NamedTuple):
 
 
 def read_jobs(db: Database, org: str, rule: FoldingRule, ids: Collection[bytes]) -> JobsByRole:
-    """Read logical jobs; actions, and applications shown as their parent, appear only in `shown_as`."""
+    """Read logical jobs. All other jobs are mapped to the logical jobs that represent them in `shown_as`."""
     family = _read_family(db, org, ids)
     job_ids = [job for job in sorted(set(ids)) if job in family.rows]
     shown_as = {job: logical for job, logical in logical_jobs(db, org, rule, job_ids).items() if logical != {job}}

@@ -94,7 +94,7 @@ class OpenMetadataAffectedItems:
         )
 
     def _check_items(self, marks: Mapping[str, set[bytes]]) -> set[ItemKey]:
-        """Checks that asset files may have withdrawn, and withdrawn checks with new results."""
+        """Return checks that may have been removed from asset files, and removed checks that have new results."""
         changed = group_ids(self._db, self._org, marks.get("dataset", set())).values()
         with_expectations = datasets_with_facet(self._db, self._org, set(changed), EXPECTATIONS)
         checks = set(self._items.get("check", checks_of_datasets(self._db, self._org, with_expectations)))

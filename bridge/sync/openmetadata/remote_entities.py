@@ -52,7 +52,7 @@ class RemoteEntities:
         return EdgeEndpoint(remote.name, columns)
 
     def columns_version(self, key: bytes) -> Any:
-        """A value that changes whenever the remote columns change, because edges then lose their columns."""
+        """Version of the remote columns; edges are pushed again when it changes, because they then lose columns."""
         item = self.datasets.get(key)
         return [item.record.get(key_) for key_ in ("shape", "columns")] if item else None
 

@@ -171,7 +171,7 @@ class RunStatusPusher:
         return BatchResult([*results, *pushed], to_verify=items_to_verify("job", pushed, jobs))
 
     def plan(self, items: Sequence[SyncItem], names: Mapping[bytes, str]) -> Iterator[PlanStep]:
-        """Number of statuses to push per pipeline; `names` maps jobs to pipelines that would be created first."""
+        """Count the statuses to push per pipeline; `names` are pipelines that the same push would create."""
         planned = self._plan(items)
         counts = Counter(status.pipeline.name for status in planned if isinstance(status, _DesiredStatus))
         waiting = [

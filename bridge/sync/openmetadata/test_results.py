@@ -117,7 +117,7 @@ class CheckResultPusher:
                 desired = self._desired_result(item, check.remote, result, taken_ids)
                 taken_ids.add(desired.remote.id)
                 stale = stale_locations(self._ctx.items, item, None, desired.location)
-                planned.append(_unchanged(desired) or desired._replace(stale=tuple(stale)))
+                planned.append(_complete_if_unchanged(desired) or desired._replace(stale=tuple(stale)))
         return planned
 
     def _desired_result(
@@ -197,7 +197,7 @@ class CheckResultPusher:
         return to_verify
 
 
-def _unchanged(desired: _DesiredResult) -> Completed | None:
+def _complete_if_unchanged(desired: _DesiredResult) -> Completed | None:
     """Complete an item whose result equals the last posted or rejected one; otherwise None."""
     item = desired.item
     if item.fingerprint != desired.fingerprint:

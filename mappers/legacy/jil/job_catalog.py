@@ -27,7 +27,7 @@ class JobDefinition:
 
     @property
     def type(self) -> str:
-        """Job type in capitals: BOX, CMD, FW, or a type defined by an agent or a user."""
+        """Job type in upper case: BOX, CMD, FW, or a type defined by an agent or a user."""
         return job_type(self.values.get("job_type", "c"))
 
     @property

@@ -51,7 +51,7 @@ _MINUTES_PER_HOUR = 60
 
 
 def job_type(value: str) -> str:
-    """Return the job type in capitals: BOX, CMD, FW, or a type defined by an agent or a user."""
+    """Return the job type in upper case: BOX, CMD, FW, or a type defined by an agent or a user."""
     stripped = value.strip()
     return _JOB_TYPES.get(stripped.lower(), stripped.upper())
 
