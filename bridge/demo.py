@@ -130,7 +130,7 @@ def _next_steps(url: str, home: Path) -> str:
 
 
 def _display_path(path: Path) -> str:
-    """The relative or the absolute path, whichever is shorter."""
+    """The shorter of the relative and the absolute path."""
     return min(os.path.relpath(path), str(path), key=len)
 
 

@@ -19,7 +19,7 @@ _REASONS = ("rejected", "too_large", "unavailable")
 
 
 class Metrics:
-    """Metrics of one service; `disk` is the directory whose free space is reported."""
+    """Metrics of one service; `disk` is the directory for the free space."""
 
     content_type = CONTENT_TYPE_LATEST
 

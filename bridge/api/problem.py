@@ -38,7 +38,7 @@ def error_response(error: LineageBridgeError, title: str, remedy: str = "") -> R
 
 
 async def http_error_response(request: Request, error: Exception) -> Response:
-    """Respond to a request that matches no route (404), or whose method its route does not support (405)."""
+    """Respond to a request that matches no route (404), or uses a method that its route does not support (405)."""
     status = error.status_code if isinstance(error, HTTPException) else 500
     headers = (error.headers or {}) if isinstance(error, HTTPException) else {}
     requested = f"{request.method} {request.url.path[:256]}"

@@ -24,7 +24,7 @@ class Finding(NamedTuple):
     remedy: str | None = None
 
     def as_json(self) -> dict[str, str | None]:
-        """Convert to the public JSON form, whose keys are stable."""
+        """Convert to the public JSON form, with stable keys."""
         return {"level": self.level, "thing": self.subject, "found": self.message, "remedy": self.remedy}
 
     def __str__(self) -> str:

@@ -50,7 +50,7 @@ class AutorepImportResult(NamedTuple):
     skipped_lines: dict[str, int]
 
     def as_json(self) -> dict[str, Any]:
-        """Convert to the public JSON form, whose keys are stable."""
+        """Convert to the public JSON form, with stable keys."""
         return {"runs": self.runs, "rejected": self.rejected, "problems": self.problems, "others": self.skipped_lines}
 
 

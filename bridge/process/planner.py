@@ -229,7 +229,7 @@ def resolve_outputs(
 
 
 def contract_problems(inputs: Iterable[PlannedInput]) -> list[str]:
-    """List inputs whose columns differ from the expected columns."""
+    """List inputs with other columns than expected."""
     return [
         problem
         for planned_input in inputs

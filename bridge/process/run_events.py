@@ -165,7 +165,7 @@ def job_event(
 
 
 def version_event(read: ReadDataset, at: datetime, rows: int | None, path: str) -> bytes:
-    """Build the JSON of a dataset event for a version whose writer is unknown."""
+    """Build the JSON of a dataset event for a version without a known writer."""
     facets: dict[str, Any] = {**_dataset_facets(read.version, read.columns), "lineageBridge_path": _PathFacet(path)}
     if rows is not None:
         facets["outputStatistics"] = output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet(rows)

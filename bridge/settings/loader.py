@@ -165,7 +165,7 @@ def _format_error(error: Any, files: MergedConfigFiles) -> ConfigProblem:
 
 
 def _find_origin(key_path: KeyPath, files: MergedConfigFiles) -> str | None:
-    """The variable that set a key or its section; if there is none, the file and line that did."""
+    """The variable that set a key or its section; otherwise, the file and line that did."""
     paths = [key_path[:end] for end in range(len(key_path), 0, -1)]
     variables = {name.upper(): name for name in os.environ}
     variable_names = (variables.get(PREFIX + "__".join(map(str, path)).upper()) for path in paths)

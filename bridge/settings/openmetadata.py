@@ -98,7 +98,7 @@ class OpenMetadataAuthSettings(Section):
 
 
 class OpenMetadataServiceSettings(Section):
-    """Service for datasets whose namespace has no mapping."""
+    """Service for datasets in namespaces without a mapping."""
 
     name: str = Field(default="lineage_bridge", min_length=1, max_length=256)
     type: Literal["databaseService"] = "databaseService"

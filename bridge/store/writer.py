@@ -127,7 +127,7 @@ class Writer:
         Raises TransientError if nothing was written (or, after a lost connection, if that is unknown), StorageFailure
         if the store cannot be trusted.
 
-        An event whose rows the store rejects is stored with the reason instead, and the rest of the group is stored.
+        An event that the store rejects is stored with the reason instead, and the rest of the group is stored.
         """
         for attempts_left in reversed(range(_MAX_ATTEMPTS)):
             try:
@@ -155,7 +155,7 @@ class Writer:
         self._identity_groups.remember_symlinks(staged.changes)
 
     def _without_rejected_rows(self, item: IncomingEvent | RejectedInput) -> IncomingEvent | RejectedInput:
-        """Replace an event whose rows the store rejects: the result has the reason instead of the rows."""
+        """Replace an event that the store rejects: the result has the reason instead of the rows."""
         if isinstance(item, RejectedInput):
             return item
         try:

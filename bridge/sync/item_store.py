@@ -194,7 +194,7 @@ class SyncItemStore:
         return {item.key: item for item in map(_decode_item, rows)}
 
     def find_by_remote_id(self, remote_id: str) -> list[SyncItem]:
-        """Items whose remote entity has this id."""
+        """Items with this remote entity."""
         return [_decode_item(row) for row in self._db.fetch_all(_BY_REMOTE_ID, self._org, self._target, remote_id)]
 
     def find_deletion(self, remote_id: str) -> SyncItem | None:

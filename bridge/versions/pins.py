@@ -63,7 +63,7 @@ class PinStore:
         return [_from_row(row) for row in self._db.fetch_all(_OF_DATASET, self._org, dataset, self._clock())]
 
     def find(self, dataset: bytes, name: str) -> Pin:
-        """Find the pin of a dataset by name; raises NotFound if there is no such pin."""
+        """Find the pin of a dataset by name; raises NotFound if no such pin exists."""
         found = next((pin for pin in self.list_for_dataset(dataset) if pin.name == name), None)
         if found is None:
             raise NotFound(f"no pin {name!r} of the dataset in the store, or it has expired")
@@ -100,7 +100,7 @@ class PinStore:
         return pins
 
     def unpin(self, name: str, dataset: bytes | None = None) -> list[Pin]:
-        """Remove a pin from one dataset, or from all its datasets; raises NotFound if there is no such pin."""
+        """Remove a pin from one dataset, or from all its datasets; raises NotFound if no such pin exists."""
         pins = [_from_row(row) for row in self._db.fetch_all(_BY_NAME, self._org, name)]
         removed = [pin for pin in pins if dataset is None or pin.dataset == dataset]
         if not removed:

@@ -100,7 +100,7 @@ class VersionReader:
     def find(self, dataset: bytes, name: str) -> Version:
         """Find a version by tag, key or id.
 
-        Raises NotFound if there is no such version, and StateConflict with the reason if readers cannot see it.
+        Raises NotFound if no such version exists, and StateConflict with the reason if readers cannot see it.
         """
         rows = self._db.fetch_all(_VISIBLE, self._org, dataset, NO_TIME_LIMIT)
         first_attempts = self._first_attempts(dataset, rows)

@@ -50,7 +50,7 @@ class VersionRegistry:
             yield
 
     def find_dataset(self, namespace: str | None, name: str) -> bytes:
-        """Find the group of a dataset by any of its names; raises NotFound if there is no such dataset."""
+        """Find the group of a dataset by any of its names; raises NotFound if no such dataset exists."""
         group = self.graph.find_by_full_name(name) if namespace is None else self.graph.find_dataset(namespace, name)
         if group is None:
             raise NotFound(
@@ -59,7 +59,7 @@ class VersionRegistry:
         return group
 
     def find_dataset_by_id(self, id_: UUID) -> bytes:
-        """Find the group of a dataset by the id of any member; raises NotFound if there is no such dataset."""
+        """Find the group of a dataset by the id of any member; raises NotFound if no such dataset exists."""
         group = self.graph.group_of(id_.bytes)
         if group is None:
             raise NotFound(f"no dataset with the id {id_} in the store")

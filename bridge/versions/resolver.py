@@ -1,4 +1,4 @@
-"""Resolves a selector to a readable version, or reports why there is none."""
+"""Resolves a selector to a readable version, or reports why it cannot."""
 
 from collections.abc import Callable, Iterable
 from typing import Literal, NamedTuple

@@ -47,20 +47,20 @@ class BridgeClient:
             return False
 
     def readiness_status(self) -> int:
-        """Return the HTTP status of the readiness check; raises Unreachable if there is no response."""
+        """Return the HTTP status of the readiness check; raises Unreachable without a response."""
         return self._session.request("GET", "/readyz").status
 
     def send(self, payload: bytes) -> SendResult:
-        """Send one event; raises Unreachable if there is no response."""
+        """Send one event; raises Unreachable without a response."""
         response = self._session.request("POST", "/api/v1/lineage", body=payload)
         return SendResult(response.status, response.text)
 
     def get(self, path: str, parameters: Mapping[str, str]) -> HttpResponse:
-        """Send a GET request; raises Unreachable if there is no response."""
+        """Send a GET request; raises Unreachable without a response."""
         return self._session.request("GET", path, parameters=parameters)
 
     def post(self, path: str, payload: bytes) -> HttpResponse:
-        """Send a POST request; raises Unreachable if there is no response."""
+        """Send a POST request; raises Unreachable without a response."""
         return self._session.request("POST", path, body=payload)
 
     def send_all(self, payloads: Iterable[bytes], connections: int = 8) -> Iterator[SendResult]:

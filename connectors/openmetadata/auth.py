@@ -21,7 +21,7 @@ class TokenProvider(Protocol):
         """Return the current token."""
 
     def refresh(self, rejected_token: str) -> bool:
-        """Replace a token that the server rejected; False if there is no replacement."""
+        """Replace a token that the server rejected; False without a replacement."""
 
     def close(self) -> None:
         """Close connections, if any."""

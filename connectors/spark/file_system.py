@@ -177,7 +177,7 @@ def _data_file(file: Path) -> DataFile:
 
 
 def _walk(top: Path) -> Iterator[Path]:
-    """List files as Spark does: without hidden names, but including partitions whose names begin with `_`."""
+    """List files as Spark does: without hidden names, but including partitions with names that begin with `_`."""
     for folder, folders, names in os.walk(top, followlinks=True):
         folders[:] = sorted(name for name in folders if not _is_hidden(name))
         yield from (Path(folder, name) for name in sorted(names) if not _is_hidden(name))

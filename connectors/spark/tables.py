@@ -37,7 +37,7 @@ class LoadOptions(NamedTuple):
 def load_table(session: SparkSession, frame: DataFrame, options: LoadOptions) -> str | None:
     """Load rows into a table; returns the version of the table, or None if the table has no versions.
 
-    A load whose key a Delta or Iceberg table already contains is skipped.
+    A load is skipped if a Delta or Iceberg table already contains its key.
     """
     if options.format == "jdbc":
         _load_jdbc(frame, options)
@@ -81,7 +81,7 @@ def _save_delta(frame: DataFrame, options: LoadOptions, *, exists: bool) -> None
 
 
 def _find_commit(session: SparkSession, options: LoadOptions) -> str | None:
-    """Find the version whose commit contains the load key."""
+    """Find the version by the load key in its commit."""
     history = session.sql(f"DESCRIBE HISTORY {_delta_table(options)}").where(F.col("userMetadata") == options.key)
     version = history.agg(F.max("version")).collect()[0][0]
     return None if version is None else str(version)
@@ -139,7 +139,7 @@ def _find_snapshot(session: SparkSession, options: LoadOptions) -> str | None:
 
 
 def _merge(session: SparkSession, table: str, frame: DataFrame, keys: Sequence[str]) -> None:
-    """Replace rows with equal keys (null equals null), and insert all others; both sides need the same columns."""
+    """Replace rows with equal keys (null equals null), and insert the rest; both sides need the same columns."""
     table_columns, new_columns = session.table(table).columns, frame.columns
     if {column.lower() for column in table_columns} != {column.lower() for column in new_columns}:
         raise InvalidData(

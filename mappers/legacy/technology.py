@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class Technology(StrEnum):
-    """Technology to assume for the runs of a feed whose rows do not name a technology."""
+    """Technology to assume for feed rows that do not name a technology."""
 
     autosys = "AUTOSYS"
     runmgr = "RUNMGR"

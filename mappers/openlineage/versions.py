@@ -70,7 +70,7 @@ def map_output_version(
 
 
 def map_reported_version(builder: RowBuilder, dataset: ParsedDataset, name: CanonicalName) -> None:
-    """Map a version that a DatasetEvent reports and whose writer is unknown."""
+    """Map a version that a DatasetEvent reports, without a known writer."""
     version = facet_value(dataset.facets.get("version"), f.DatasetVersionFacet, builder.notes)
     if version:
         writer = name_based_id("reported version", name.id.hex(), version.datasetVersion)

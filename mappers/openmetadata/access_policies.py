@@ -1,4 +1,4 @@
-"""Builds one access policy per role, whose rules select entities by tag."""
+"""Builds one access policy per role, with rules that select entities by tag."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any

@@ -43,6 +43,6 @@ def split_fqn(full_name: str) -> list[str]:
 
 
 def is_valid_fqn(full_name: str) -> bool:
-    """True if the text is a fully qualified name whose parts are valid entity names."""
+    """True if the text is a fully qualified name that consists of valid entity names."""
     parts = split_fqn(full_name)
     return bool(parts) and fqn(*parts) == full_name and all(entity_name(part).name == part for part in parts)

@@ -145,7 +145,7 @@ def _set_description(entity: JsonObject, column_name: str, value: FieldValue) ->
 
 
 def _pointer(entity: JsonObject, column_name: str | None) -> tuple[str, JsonObject] | None:
-    """Return JSON pointer and body of a column, or of the entity if there is no column name."""
+    """Return JSON pointer and body of a column, or of the entity without a column name."""
     if column_name is None:
         return "", entity
     return next(

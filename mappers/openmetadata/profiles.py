@@ -29,7 +29,7 @@ _MEDIAN_KEYS = ("0.5", "0.50", ".5", "50")
 
 
 class TableMetrics(NamedTuple):
-    """Metrics of a table after a run: what the run wrote, and what was measured."""
+    """Metrics of a table after a run: the written amounts, and the measured values."""
 
     rows_written: int | None
     bytes_written: int | None

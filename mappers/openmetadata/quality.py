@@ -23,7 +23,7 @@ _BOUNDS = {"minBound": ("min", "minimum", "minBound"), "maxBound": ("max", "maxi
 
 
 class CheckSubject(NamedTuple):
-    """What is checked: a table, or one of its columns (by path)."""
+    """The checked table, or one of its columns (by path)."""
 
     table: str
     column: tuple[str, ...] | None

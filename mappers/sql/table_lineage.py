@@ -42,7 +42,7 @@ class ScriptTables(NamedTuple):
 
 
 def script_tables(text: str) -> ScriptTables:
-    """List the tables of each statement; a statement that cannot be parsed does not affect the others."""
+    """List the tables of each statement; a statement that cannot be parsed does not affect the rest."""
     result = ScriptTables([], [])
     for number, statement in enumerate(_statements(text), 1):
         if statement is None or isinstance(statement, _NO_STATEMENT):

@@ -150,6 +150,6 @@ class MarquezComparison:
 
 
 def _datasets_of_run(run: JsonObject) -> set[tuple[str, str]]:
-    """Datasets that a run read and wrote, whichever producer reported them."""
+    """Datasets that a run read and wrote, from any producer."""
     versions = [*(run.get("inputDatasetVersions") or ()), *(run.get("outputDatasetVersions") or ())]
     return {(version["datasetVersionId"]["namespace"], version["datasetVersionId"]["name"]) for version in versions}

@@ -52,7 +52,7 @@ _SAME_KEY_KINDS = ("check", "result", "profile")
 
 
 class _ChangedKeys(NamedTuple):
-    """Datasets whose lineage may have changed, datasets that changed otherwise, and changed jobs."""
+    """Datasets with possibly changed lineage, further changed datasets, and changed jobs."""
 
     lineage_targets: set[bytes]
     datasets: set[bytes]
@@ -155,7 +155,7 @@ class OpenMetadataAffectedItems:
         return self._parent_jobs(self._select(_WRITERS, renamed)) if renamed else set()
 
     def _family_hashes(self, jobs: set[bytes]) -> tuple[dict[bytes, bytes], set[bytes]]:
-        """Family hash of each job, and the jobs whose family hash changed, together with their children.
+        """Family hash of each job, and the jobs with a changed family hash, together with their children.
 
         A family hash covers a job's attributes, parents and SQL, on which edges depend.
         """

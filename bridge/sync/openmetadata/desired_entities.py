@@ -60,7 +60,7 @@ class DesiredEntity(NamedTuple):
 def desired_datasets(
     db: Database, org: str, options: OpenMetadataOptions, items: Sequence[SyncItem]
 ) -> Iterator[DesiredEntity | Completed]:
-    """Desired entity of each dataset, or a completed item that says why there is none."""
+    """Desired entity of each dataset, or a completed item with the reason for its absence."""
     datasets = read_datasets(db, org, [item.key for item in items])
     # a creation whose result is unknown may have succeeded
     new = [item.key for item in items if item.remote is None and "making" not in item.record]

@@ -126,7 +126,7 @@ class EntityLookup:
         return {name: FoundEntity.of(entity) for name, entity in entities if entity}
 
     def find_ignoring_case(self, collection: str, name: str) -> list[RemoteReference]:
-        """Existing entities whose names match if case is ignored."""
+        """Existing entities with names that match if case is ignored."""
         folded_name = name.casefold()
         matches: list[RemoteReference] = []
         for parent in self._parents_ignoring_case(collection, name):

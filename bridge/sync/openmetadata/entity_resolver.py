@@ -37,7 +37,7 @@ class ResolvedEntity(NamedTuple):
 
 
 def completed_unless_changed(desired: DesiredEntity, now: int) -> Completed | None:
-    """Complete an item whose desired state equals the last pushed, rejected or unresolved state; otherwise None."""
+    """Complete an item if its desired state equals the last pushed, rejected or unresolved state; otherwise None."""
     item = desired.item
     if item.fingerprint != desired.fingerprint:
         return None

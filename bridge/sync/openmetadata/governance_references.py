@@ -187,7 +187,7 @@ def _owner_reference(entity: JsonObject, type_: str) -> OwnerReference:
 
 
 def find_all(names: Iterable[str], find: Callable[[str], R]) -> tuple[dict[str, R], list[str]]:
-    """Look up names; returns the references that were found, and why the others were not."""
+    """Look up names; returns the references, and the reason for each missing one."""
     references: dict[str, R] = {}
     problems = []
     for name in names:

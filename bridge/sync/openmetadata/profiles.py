@@ -74,7 +74,7 @@ class ProfilePusher:
         )
 
     def expected_bodies(self, items: Sequence[SyncItem]) -> dict[bytes, JsonObject]:
-        """Bodies of pushed profiles whose content has not changed since."""
+        """Bodies of pushed profiles with unchanged content."""
         bodies: dict[bytes, JsonObject] = {}
         fingerprints = {item.key: item.fingerprint for item in items}
         for profile in self._plan([item._replace(fingerprint=None) for item in items if item.remote]):
@@ -100,7 +100,7 @@ class ProfilePusher:
     def _plan_item(
         self, item: SyncItem, profile: CanonicalProfile | None, entities: RemoteEntities, taken_ids: set[str]
     ) -> _DesiredProfile | Completed:
-        """Desired profile, or a completed item that says why there is none."""
+        """Desired profile, or a completed item with the reason for its absence."""
         remote = entities.remote(profile.dataset) if profile else None
         if profile is None or not (profile.metrics or profile.rows is not None or profile.bytes is not None):
             return item.complete(Outcome.UNWANTED, "no statistics reported")

@@ -185,7 +185,7 @@ class RunStatusPusher:
             yield PlanStep("create", "status", f"{name}: {count} runs")
 
     def expected_bodies(self, items: Sequence[SyncItem]) -> dict[bytes, JsonObject]:
-        """Bodies of pushed statuses whose content has not changed since."""
+        """Bodies of pushed statuses with unchanged content."""
         runs = self._source.read([item.key for item in items])
         bodies: dict[bytes, JsonObject] = {}
         for item in items:
@@ -198,7 +198,7 @@ class RunStatusPusher:
         return bodies
 
     def _plan(self, items: Sequence[SyncItem]) -> list[_DesiredStatus | Completed]:
-        """Desired status of each run, or a completed item that says why there is none."""
+        """Desired status of each run, or a completed item with the reason for its absence."""
         runs = self._source.read([item.key for item in items])
         taken_ids: set[str] = set()
         planned: list[_DesiredStatus | Completed] = []
@@ -257,7 +257,7 @@ class RunStatusPusher:
 
 
 def _unchanged(status: _DesiredStatus) -> Completed | None:
-    """Complete an item whose status equals the last pushed or rejected one; otherwise None."""
+    """Complete an item if its status equals the last pushed or rejected one; otherwise None."""
     item = status.item
     if item.fingerprint != status.fingerprint:
         return None

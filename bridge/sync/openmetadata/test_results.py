@@ -81,7 +81,7 @@ class CheckResultPusher:
         )
 
     def expected_bodies(self, items: Sequence[SyncItem]) -> dict[bytes, JsonObject]:
-        """Bodies of pushed results whose content has not changed since."""
+        """Bodies of pushed results with unchanged content."""
         results = read_results(self._ctx.db, self._ctx.org, [item.key for item in items])
         checks = self._ctx.items.get("check", {result.check for result in results.values()})
         bodies: dict[bytes, JsonObject] = {}
@@ -98,7 +98,7 @@ class CheckResultPusher:
     def _plan(
         self, items: Sequence[SyncItem], results: dict[bytes, CanonicalCheckResult], checks: dict[bytes, SyncItem]
     ) -> list[_DesiredResult | Completed]:
-        """Desired result of each item, or a completed item that says why there is none."""
+        """Desired result of each item, or a completed item with the reason for its absence."""
         taken_ids: set[str] = set()
         planned: list[_DesiredResult | Completed] = []
         for item in sorted(
@@ -198,7 +198,7 @@ class CheckResultPusher:
 
 
 def _complete_if_unchanged(desired: _DesiredResult) -> Completed | None:
-    """Complete an item whose result equals the last posted or rejected one; otherwise None."""
+    """Complete an item if its result equals the last posted or rejected one; otherwise None."""
     item = desired.item
     if item.fingerprint != desired.fingerprint:
         return None
