@@ -95,9 +95,9 @@ def events_dir() -> Path:
     return Path(__file__).parent / "data" / "events"
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def restore_logging() -> Iterator[None]:
-    """Undo a command's logging configuration."""
+    """Undo a command's logging configuration: its stream is closed in later tests."""
     root = logging.getLogger()
     before = root.handlers[:], root.level
     yield
