@@ -50,6 +50,12 @@ class HttpResponse(NamedTuple):
         """The body as text; bytes that are not UTF-8 are replaced."""
         return self.body.decode(errors="replace")
 
+    def has_member(self, name: str) -> bool:
+        """True if the body is a JSON object with this member; the values are not decoded."""
+        with suppress(msgspec.DecodeError):
+            return name in msgspec.json.decode(self.body, type=dict[str, msgspec.Raw])
+        return False
+
     def json(self) -> Any:
         """Decode the body; raises msgspec.DecodeError if it is not JSON."""
         return msgspec.json.decode(self.body)

@@ -234,9 +234,7 @@ class MarquezClient:
 def _is_documented(response: HttpResponse, member: str | None) -> bool:
     if member is None:
         return response.status == _CREATED and not response.body
-    with suppress(msgspec.DecodeError):
-        return member in msgspec.json.decode(response.body, type=dict[str, msgspec.Raw])
-    return False
+    return response.has_member(member)
 
 
 def _dataset_path(namespace: str, name: str) -> str:

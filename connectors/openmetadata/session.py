@@ -192,7 +192,7 @@ def decode_body(response: HttpResponse, url: str) -> JsonObject:
 
 def _expect_member(response: HttpResponse, url: str, member: str | None) -> HttpResponse:
     """Reject a response that lacks the expected JSON member, or that has a body if no member is expected."""
-    if (member is None and response.body) or (member is not None and member not in decode_body(response, url)):
+    if response.body if member is None else not response.has_member(member):
         raise _unexpected_response(response, url)
     return response
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from mappers.canonical_json import JsonObject
 from mappers.openmetadata.fqn import entity_name
+from mappers.openmetadata.profiles import known_size
 
 _STATES = {
     "STARTED": "Pending", "SUCCESS": "Successful", "FAILED": "Failed", "CANCELLED": "Skipped", "UNKNOWN": "Skipped",
@@ -120,6 +121,6 @@ def _task_status(name: str, runs: list[TaskExecution]) -> JsonObject:
 
 
 def _usage(usage: DatasetUsage) -> JsonObject:
-    size = None if usage.bytes == 0 and usage.rows else usage.bytes  # JDBC writers report 0 for an unknown size
+    size = known_size(usage.bytes, usage.rows)
     members = {"datasetFQN": usage.fqn, "rowCount": usage.rows, "sizeBytes": size, "version": usage.version}
     return {key: value for key, value in members.items() if value is not None}

@@ -40,6 +40,11 @@ class TableMetrics(NamedTuple):
     measured: Mapping[str, Any]
 
 
+def known_size(size: int | None, rows: int | None) -> int | None:
+    """Return the size in bytes; JDBC writers report 0 for rows of unknown size."""
+    return None if size == 0 and rows else size
+
+
 def table_profile(metrics: TableMetrics, timestamp: int, columns: Mapping[str, str]) -> JsonObject:
     """Build the profile of a table; `columns` maps the producer's column names to the server's."""
     measured_rows = _as_number(metrics.measured.get("rowCount"))
@@ -48,8 +53,8 @@ def table_profile(metrics: TableMetrics, timestamp: int, columns: Mapping[str, s
     if metrics.change in _REPLACING_CHANGES:
         # The run replaced the content of the table, so it wrote all of it.
         row_count = metrics.rows_written if row_count is None else row_count
-        written_bytes = metrics.bytes_written or (None if metrics.rows_written else metrics.bytes_written)
-        byte_count = written_bytes if byte_count is None else byte_count  # 0 bytes of some rows: unknown
+        bytes_written = known_size(metrics.bytes_written, metrics.rows_written)
+        byte_count = bytes_written if byte_count is None else byte_count
     table_metrics = {"rowCount": row_count, "sizeInByte": byte_count, "columnCount": metrics.column_count or None}
     known_metrics: JsonObject = {key: value for key, value in table_metrics.items() if value is not None}
     body: JsonObject = {"tableProfile": {"timestamp": timestamp, **known_metrics}}

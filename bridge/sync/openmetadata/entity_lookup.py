@@ -34,9 +34,10 @@ TYPES = {
     "mlmodels": "mlmodel",
     "pipelines": "pipeline",
     "apiEndpoints": "apiEndpoint",
+    CASES: "testCase",
 }
 #: Collection by entity type.
-COLLECTIONS = {type_: collection for collection, type_ in TYPES.items()} | {"testCase": CASES}
+COLLECTIONS = {type_: collection for collection, type_ in TYPES.items()}
 
 
 class FoundEntity(NamedTuple):
@@ -54,7 +55,7 @@ class FoundEntity(NamedTuple):
         return cls(str(entity["id"]), bool(entity.get("deleted")), str(entity.get("updatedBy") or ""), changed_at)
 
     def remote(self, collection: str, name: str) -> RemoteReference:
-        return RemoteReference(TYPES.get(collection, "testCase"), self.id, name)
+        return RemoteReference(TYPES[collection], self.id, name)
 
     def describe_deletion(self, name: str) -> str:
         """Tell the operator that a foreign entity is soft-deleted."""

@@ -64,6 +64,7 @@ class EntityResolver:
 
     def resolve(self, desired_entities: Sequence[DesiredEntity]) -> list[ResolvedEntity | Completed | Failure]:
         """Choose a location for each entity; ambiguous ones complete as unresolved."""
+        self._parents.start_batch()
         names: dict[str, set[str]] = {}
         for desired in desired_entities:
             for candidate in desired.candidates:

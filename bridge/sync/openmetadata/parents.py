@@ -23,8 +23,12 @@ class ParentEntities:
         self._create = create
         self._own_service = own_service
         self._existing: set[EntityKey] = set()
-        #: Parents that were missing at the start of the current batch.
-        self._missing: set[EntityKey] = set()
+        #: Parents that were missing (None) or soft-deleted when the current batch looked them up.
+        self._absent: dict[EntityKey, FoundEntity | None] = {}
+
+    def start_batch(self) -> None:
+        """Look up missing and soft-deleted parents again."""
+        self._absent.clear()
 
     def create_missing(
         self, chains: Sequence[Sequence[EntityRequest]], requests: RequestPool
@@ -44,16 +48,15 @@ class ParentEntities:
                     self._existing.add(key_of(request))
                 else:
                     failed[key_of(request)] = error
-        self._missing.clear()
         return failed
 
     def _ensure(self, request: EntityRequest) -> tuple[EntityRequest, LineageBridgeError | None]:
         key = key_of(request)
-        entity = None if key in self._missing else self._client.get(*key, deleted=True)
-        if entity is None:
+        found = self._absent[key] if key in self._absent else self._fetch(key)
+        if found is None:
             self._client.put(request.collection, request.body)
-        elif entity.get("deleted"):
-            self._client.restore(request.collection, str(entity["id"]))
+        elif found.deleted:
+            self._client.restore(request.collection, found.id)
         return request, None
 
     def missing(self, chains: Sequence[Sequence[EntityRequest]]) -> list[EntityRequest]:
@@ -81,20 +84,23 @@ class ParentEntities:
     def _look_up(self, request: EntityRequest) -> FoundEntity | None:
         """Look up a parent and cache whether it exists; returns the parent only if it is soft-deleted."""
         key = key_of(request)
-        if key in self._existing or key in self._missing:
+        if key in self._existing:
             return None
+        if key not in self._absent:
+            found = self._fetch(key)
+            if found is not None and not found.deleted:
+                self._existing.add(key)
+                return None
+            self._absent[key] = found
+        return self._absent[key]
+
+    def _fetch(self, key: EntityKey) -> FoundEntity | None:
         entity = self._client.get(*key, deleted=True)
-        if entity is None:
-            self._missing.add(key)
-        elif entity.get("deleted"):
-            return FoundEntity.of(entity)
-        else:
-            self._existing.add(key)
-        return None
+        return FoundEntity.of(entity) if entity else None
 
     def clear_cache(self) -> None:
         self._existing.clear()
-        self._missing.clear()
+        self._absent.clear()
 
 
 def key_of(request: EntityRequest) -> EntityKey:
