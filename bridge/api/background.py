@@ -41,18 +41,18 @@ class BackgroundTask(ABC):
             await self._task
 
     async def _run(self, delay: float, retry_seconds: float | None) -> None:
-        first_retry, longest_retry = (
+        first_delay, max_delay = (
             (RETRY_SECONDS, MAX_RETRY_SECONDS) if retry_seconds is None else (retry_seconds, retry_seconds)
         )
-        next_retry = first_retry
+        retry_delay = first_delay
         while not await self._stopped_within(delay):
             try:
                 delay = await asyncio.to_thread(self.step)
-                next_retry = first_retry
+                retry_delay = first_delay
             except Exception as error:  # noqa: BLE001 - a failed background task must not stop the intake; the failure is logged
-                self.on_failure(error, next_retry)
+                self.on_failure(error, retry_delay)
                 await asyncio.to_thread(self.close)
-                delay, next_retry = next_retry, min(next_retry * 2, longest_retry)
+                delay, retry_delay = retry_delay, min(retry_delay * 2, max_delay)
         await asyncio.to_thread(self.close)
 
     async def _stopped_within(self, seconds: float) -> bool:

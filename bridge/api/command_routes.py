@@ -50,15 +50,15 @@ class CommandExecutor:
         except PermanentError:
             raise
         except Exception:  # any other error may leave the connection in an unknown state
-            self._close()
+            self._close_context()
             raise
 
     def close(self) -> None:
         """Finish the current command, then close the connection."""
-        self._thread.submit(self._close)
+        self._thread.submit(self._close_context)
         self._thread.shutdown()
 
-    def _close(self) -> None:
+    def _close_context(self) -> None:
         ctx, self._ctx = self._ctx, None
         if ctx is not None:
             ctx.registry.close()
@@ -66,12 +66,12 @@ class CommandExecutor:
 
 def command_routes(get_services: Callable[[], tuple[Intake, CommandExecutor] | None]) -> list[Route]:
     return [
-        Route(path, _handler(command_type, get_services), methods=[method])
+        Route(path, _make_handler(command_type, get_services), methods=[method])
         for (method, path), command_type in COMMAND_ROUTES.items()
     ]
 
 
-def _handler(
+def _make_handler(
     command_type: type[Command[Any]], get_services: Callable[[], tuple[Intake, CommandExecutor] | None]
 ) -> Callable[[Request], Any]:
     parse = _parse_query_string if command_type.method == "DELETE" else _parse_body

@@ -17,7 +17,7 @@ from bridge.settings.model import ApiScope, IntakeSettings
 from bridge.store.event_log import IncomingEvent, RejectedInput
 from mappers.errors import InputTooLarge, InvalidInput, TransientError
 
-_GZIP = 16 + zlib.MAX_WBITS
+_GZIP_WINDOW_BITS = 16 + zlib.MAX_WBITS
 _MAX_MEMBERS = 64
 
 
@@ -25,7 +25,7 @@ def decompress_gzip(body: bytes, limit: int) -> bytes:
     """Decompress gzip data with one or more members; raises InputTooLarge as soon as the limit is exceeded."""
     decompressed = b""
     for _ in range(_MAX_MEMBERS):
-        member = zlib.decompressobj(_GZIP)
+        member = zlib.decompressobj(_GZIP_WINDOW_BITS)
         try:
             decompressed += member.decompress(body, limit + 1 - len(decompressed))
         except zlib.error as error:
@@ -88,7 +88,7 @@ class Intake:
         self, headers: Headers, receive: Receive, scope: ApiScope = "ingest"
     ) -> RequestBody | Response:
         """Read a body, or return the response that rejects the request."""
-        denial = self.authorize(headers, scope) or _check_media_type(headers)
+        denial = self.authorize(headers, scope) or _unsupported_media_response(headers)
         if denial is not None:
             return denial
         try:
@@ -107,7 +107,7 @@ class Intake:
                 sent, b"", error.with_traceback(None)
             )  # the traceback would keep the partial content alive
 
-    async def _receive(self, headers: Headers, receive: Receive) -> bytes | None:
+    async def _receive_body(self, headers: Headers, receive: Receive) -> bytes | None:
         length = headers.get("content-length", "")
         if length.isdecimal() and (len(length) > _LENGTH_DIGITS or int(length) > self._max_body):
             raise InputTooLarge(f"the body has {length[:_LENGTH_DIGITS]} bytes; the limit is {self._max_body}")
@@ -148,8 +148,8 @@ def _content_encoding(headers: Headers) -> str:
     return headers.get("content-encoding", "").strip().lower()
 
 
-def _check_media_type(headers: Headers) -> Response | None:
-    """Reject bodies that are not declared as JSON or use an unknown encoding."""
+def _unsupported_media_response(headers: Headers) -> Response | None:
+    """Return the rejection of a body that is not declared as JSON or has an unknown encoding, or None."""
     media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type not in _JSON_TYPES and not media_type.endswith("+json"):
         return problem(

@@ -60,12 +60,12 @@ def add_legacy_routes(app: FastAPI, get_intake: Callable[[], Intake | None], leg
             summary=route.summary,
             name=str(route.legacy_format),
             response_class=Response,
-            responses=_responses(route.legacy_format),
+            responses=_openapi_responses(route.legacy_format),
             openapi_extra=_openapi_operation(route),
-        )(_handler(route.legacy_format, get_intake, legacy))
+        )(_make_handler(route.legacy_format, get_intake, legacy))
 
 
-def _handler(
+def _make_handler(
     legacy_format: LegacyFormat, get_intake: Callable[[], Intake | None], legacy: LegacyReader
 ) -> Callable[[Request], Any]:
     async def handle(request: Request) -> Response:
@@ -77,7 +77,7 @@ def _handler(
     return handle
 
 
-def _responses(legacy_format: LegacyFormat) -> dict[int | str, dict[str, Any]]:
+def _openapi_responses(legacy_format: LegacyFormat) -> dict[int | str, dict[str, Any]]:
     created: dict[str, Any] = {
         "description": "Stored durably. If an event could not be merged, the reason is stored with it."
     }

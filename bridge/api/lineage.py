@@ -34,7 +34,7 @@ _events_decoder = msgspec.json.Decoder(_OpenMetadataBatch)
 
 async def ingest_event(intake: Intake, body: RequestBody) -> Response:
     """Ingest one event; responds with 201 once it is stored durably."""
-    item = _read(intake, body)
+    item = _read_event(intake, body)
     return await intake.commit([item]) or (rejection_response(item) if isinstance(item, RejectedInput) else _CREATED)
 
 
@@ -45,7 +45,7 @@ async def ingest_batch(intake: Intake, body: RequestBody) -> Response:
         return result
     if not result.failed:
         return _NO_CONTENT
-    return _json(
+    return _json_response(
         {
             "status": result.status,
             "summary": result.summary | {"retriable": 0, "non_retriable": len(result.failed)},
@@ -56,12 +56,12 @@ async def ingest_batch(intake: Intake, body: RequestBody) -> Response:
 
 async def ingest_openmetadata_event(intake: Intake, body: RequestBody) -> Response:
     """Ingest one event on OpenMetadata's path; the response has OpenMetadata's format."""
-    item = _read(intake, body)
+    item = _read_event(intake, body)
     if (unavailable := await intake.commit([item])) is not None:
         return unavailable
     if isinstance(item, RejectedInput):
         return rejection_response(item)
-    return _json({"status": "success", "message": "Event stored", "lineageEdgesCreated": _count_edges(item)})
+    return _json_response({"status": "success", "message": "Event stored", "lineageEdgesCreated": _count_edges(item)})
 
 
 async def ingest_openmetadata_batch(intake: Intake, body: RequestBody) -> Response:
@@ -69,7 +69,7 @@ async def ingest_openmetadata_batch(intake: Intake, body: RequestBody) -> Respon
     result = await _ingest_events(intake, body, lambda payload: decode_json(payload, _events_decoder).events)
     if isinstance(result, Response):
         return result
-    return _json(
+    return _json_response(
         {
             "status": result.status,
             "message": f"{result.successful} events stored, {len(result.failed)} rejected",
@@ -124,10 +124,10 @@ class _BatchResult(NamedTuple):
 
 
 async def _ingest_events(
-    intake: Intake, body: RequestBody, split: Callable[[bytes], list[msgspec.Raw]]
+    intake: Intake, body: RequestBody, decode_events: Callable[[bytes], list[msgspec.Raw]]
 ) -> _BatchResult | Response:
     """Ingest the events of a batch in groups; a body that is not a batch is rejected as a whole."""
-    payloads = _split_batch(body, split)
+    payloads = _decode_batch(body, decode_events)
     if not isinstance(payloads, list):
         rejected = intake.reader.reject(body.sent, _SOURCE, payloads)
         return await intake.commit([rejected]) or rejection_response(rejected)
@@ -147,14 +147,14 @@ async def _ingest_events(
     return _BatchResult(successful, edges, failed)
 
 
-def _split_batch(
-    body: RequestBody, split: Callable[[bytes], list[msgspec.Raw]]
+def _decode_batch(
+    body: RequestBody, decode_events: Callable[[bytes], list[msgspec.Raw]]
 ) -> list[msgspec.Raw] | InvalidInput | InputTooLarge:
-    """Split a batch; returns errors, because raising them would keep the body alive in a reference cycle."""
+    """Decode a batch; returns errors, because raising them would keep the body alive in a reference cycle."""
     if body.error is not None:
         return body.error
     try:
-        payloads = split(body.content)
+        payloads = decode_events(body.content)
     except InvalidInput as error:
         return error
     if len(payloads) > _MAX_BATCH_EVENTS:
@@ -162,7 +162,7 @@ def _split_batch(
     return payloads
 
 
-def _read(intake: Intake, body: RequestBody) -> IncomingEvent | RejectedInput:
+def _read_event(intake: Intake, body: RequestBody) -> IncomingEvent | RejectedInput:
     if body.error is not None:
         return intake.reader.reject(body.sent, _SOURCE, body.error)
     return intake.reader.read(body.content, _SOURCE)
@@ -173,5 +173,5 @@ def _count_edges(item: IncomingEvent) -> int:
     return len(item.event.inputs) * len(item.event.outputs)
 
 
-def _json(content: dict[str, Any]) -> Response:
+def _json_response(content: dict[str, Any]) -> Response:
     return Response(msgspec.json.encode(content), media_type="application/json")

@@ -76,8 +76,8 @@ class Metrics:
         self._sync = self._sync or SyncMetrics(self._registry)
         self._sync.add_target(target, target_metrics)
 
-    def _add_gauge(self, name: str, description: str, value: Callable[[], float]) -> None:
-        Gauge(name, description, registry=self._registry).set_function(value)
+    def _add_gauge(self, name: str, description: str, get_value: Callable[[], float]) -> None:
+        Gauge(name, description, registry=self._registry).set_function(get_value)
 
     def count_ingested(self, item: IncomingEvent | RejectedInput) -> None:
         if isinstance(item, RejectedInput):

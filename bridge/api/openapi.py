@@ -32,7 +32,7 @@ def add_query_and_command_routes(openapi: OpenApiObject) -> OpenApiObject:
     return {**openapi, "paths": paths, "components": {**components, "schemas": schemas}}
 
 
-def _schemas(types: list[type[Any]]) -> tuple[list[OpenApiObject], dict[str, OpenApiObject]]:
+def _schema_components(types: list[type[Any]]) -> tuple[list[OpenApiObject], dict[str, OpenApiObject]]:
     """References to the schemas of the types, in the order of `types`, and all schemas by public name."""
     references, schemas = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
     return with_public_names(list(references)), {
@@ -44,46 +44,48 @@ def _schemas(types: list[type[Any]]) -> tuple[list[OpenApiObject], dict[str, Ope
 def _query_operations() -> tuple[dict[tuple[str, str], OpenApiObject], dict[str, OpenApiObject]]:
     """Operations of all queries by method and path, and the schemas that the operations refer to."""
     query_types = list(dict.fromkeys(QUERY_ROUTES.values()))
-    references, schemas = _schemas([query_type.result_type for query_type in query_types])
-    results = dict(zip(query_types, references, strict=True))
+    references, schemas = _schema_components([query_type.result_type for query_type in query_types])
+    references_by_type = dict(zip(query_types, references, strict=True))
     examples = msgspec.json.decode(_QUERY_EXAMPLES.read_bytes())
     operations = {
-        ("GET", path): _query_operation(path, query_type, results[query_type], examples[query_type.__name__])
+        ("GET", path): _query_operation(
+            path, query_type, references_by_type[query_type], examples[query_type.__name__]
+        )
         for path, query_type in QUERY_ROUTES.items()
     }
     return operations, schemas
 
 
 def _query_operation(
-    path: str, query_type: type[Query[Any]], result: OpenApiObject, example: OpenApiObject
+    path: str, query_type: type[Query[Any]], result_schema: OpenApiObject, example: OpenApiObject
 ) -> OpenApiObject:
-    schema = _schemas([query_type])[1][public_name(query_type.__name__)]
-    content = {"application/json": {"schema": result, "example": example["answer"]}}
+    schema = _schema_components([query_type])[1][public_name(query_type.__name__)]
+    content = {"application/json": {"schema": result_schema, "example": example["answer"]}}
     statuses: tuple[int, ...] = (400, 401, 403, 404, 500, 503) if query_type.subject else (400, 401, 403, 500, 503)
     statuses += (409,) if query_type is ResolveVersionQuery else ()
     return {
         "summary": (query_type.__doc__ or "").rstrip("."),
         "parameters": [
-            _parameter(path, name, parameter, required=name in schema.get("required", ()))
+            _parameter_object(path, name, parameter, required=name in schema.get("required", ()))
             | ({"example": example["parameters"][name]} if name in example["parameters"] else {})
             for name, parameter in schema["properties"].items()
             if name not in parameters_of_other_route(path, query_type)
         ],
-        "responses": {"200": {"description": "The result.", "content": content}, **_errors(*statuses)},
+        "responses": {"200": {"description": "The result.", "content": content}, **_error_responses(*statuses)},
     }
 
 
-def _parameter(path: str, name: str, schema: OpenApiObject, *, required: bool) -> OpenApiObject:
+def _parameter_object(path: str, name: str, schema: OpenApiObject, *, required: bool) -> OpenApiObject:
     in_path = f"{{{name}}}" in path
-    value = _without_null(schema)
-    description = value.get("description") or schema.get("description")
+    value_schema = _without_null(schema)
+    description = value_schema.get("description") or schema.get("description")
     extra = {"default": schema["default"]} if schema.get("default") is not None else {}
     extra |= {"format": schema["format"]} if "format" in schema else {}
     return {
         "name": name,
         "in": "path" if in_path else "query",
         "required": in_path or required or (name == "name" and "by-name" in path),
-        "schema": {key: item for key, item in value.items() if key != "description"} | extra,
+        "schema": {key: keyword_value for key, keyword_value in value_schema.items() if key != "description"} | extra,
         **({"description": description} if description else {}),
     }
 
@@ -93,42 +95,44 @@ def _command_operations() -> tuple[dict[tuple[str, str], OpenApiObject], dict[st
     """Operations of all commands by method and path, and the schemas that the operations refer to."""
     command_types = list(COMMAND_ROUTES.values())
     result_types = [command_type.result_type for command_type in command_types]
-    references, schemas = _schemas([*command_types, *result_types])
+    references, schemas = _schema_components([*command_types, *result_types])
     result_references = references[len(command_types) :]
     bodies = {command_type: schemas.pop(public_name(command_type.__name__)) for command_type in command_types}
-    results = dict(zip(COMMAND_ROUTES, result_references, strict=True))
+    references_by_route = dict(zip(COMMAND_ROUTES, result_references, strict=True))
     operations = {
-        route: _command_operation(command_type, bodies[command_type], results[route])
+        route: _command_operation(command_type, bodies[command_type], references_by_route[route])
         for route, command_type in COMMAND_ROUTES.items()
     }
     return operations, schemas
 
 
-def _command_operation(command_type: type[Command[Any]], body: OpenApiObject, result: OpenApiObject) -> OpenApiObject:
-    response = {"description": "Done.", "content": {"application/json": {"schema": result}}}
+def _command_operation(
+    command_type: type[Command[Any]], body_schema: OpenApiObject, result_schema: OpenApiObject
+) -> OpenApiObject:
+    response = {"description": "Done.", "content": {"application/json": {"schema": result_schema}}}
     operation = {
         "summary": (command_type.__doc__ or "").rstrip("."),
-        "responses": {"200": response, **_errors(*_COMMAND_ERRORS)},
+        "responses": {"200": response, **_error_responses(*_COMMAND_ERRORS)},
     }
     example = EXAMPLES[command_type]
     if command_type.method == "DELETE":
-        required = body.get("required", ())
+        required = body_schema.get("required", ())
         parameters = [
             {"name": name, "in": "query", "required": name in required, "schema": _without_null(schema)}
             | ({"example": example[name]} if name in example else {})
-            for name, schema in body["properties"].items()
+            for name, schema in body_schema["properties"].items()
         ]
         return operation | {"parameters": parameters}
-    content = {"application/json": {"schema": body, "example": example}}
+    content = {"application/json": {"schema": body_schema, "example": example}}
     return operation | {"requestBody": {"required": True, "content": content}}
 
 
-def _errors(*statuses: int) -> dict[str, OpenApiObject]:
+def _error_responses(*statuses: int) -> dict[str, OpenApiObject]:
     return {str(status): response for status, response in problem_responses(*statuses).items()}
 
 
 def _without_null(schema: OpenApiObject) -> OpenApiObject:
     """Drop the null alternative: query strings cannot express null, so clients omit the parameter."""
-    value: OpenApiObject
-    (value,) = [choice for choice in schema.get("anyOf", [schema]) if choice.get("type") != "null"]
-    return value
+    non_null: OpenApiObject
+    (non_null,) = [alternative for alternative in schema.get("anyOf", [schema]) if alternative.get("type") != "null"]
+    return non_null

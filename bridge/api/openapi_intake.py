@@ -16,25 +16,25 @@ _FACETS: OpenApiObject = {
 }
 
 
-def _object(required: list[str], **properties: OpenApiObject) -> OpenApiObject:
+def _object_schema(required: list[str], **properties: OpenApiObject) -> OpenApiObject:
     return {"type": "object", "required": required, "properties": properties, "additionalProperties": True}
 
 
-_DATASET = _object(
+_DATASET = _object_schema(
     ["namespace", "name"], namespace=_NAME, name=_NAME, facets=_FACETS, inputFacets=_FACETS, outputFacets=_FACETS
 )
 _DATASETS: OpenApiObject = {"type": ["array", "null"], "items": _DATASET}
 EVENT: OpenApiObject = {
-    **_object(
+    **_object_schema(
         ["eventTime"],
         eventTime=_TEXT | {"format": "date-time", "description": "UTC if it has no time zone."},
         eventType=_TEXT | {"description": "START, RUNNING, COMPLETE, FAIL or ABORT; anything else counts as OTHER."},
         producer=_TEXT,
         schemaURL=_TEXT,
-        run=_object(
+        run=_object_schema(
             ["runId"], runId=_TEXT | {"description": "Preferably a UUID; otherwise one is derived."}, facets=_FACETS
         ),
-        job=_object(["namespace", "name"], namespace=_NAME, name=_NAME, facets=_FACETS),
+        job=_object_schema(["namespace", "name"], namespace=_NAME, name=_NAME, facets=_FACETS),
         dataset=_DATASET,
         inputs=_DATASETS,
         outputs=_DATASETS,
@@ -53,7 +53,7 @@ _EXAMPLE = {
     "outputs": [{"namespace": "s3://lake", "name": "sales/daily"}],
 }
 
-PROBLEM = _object(
+PROBLEM = _object_schema(
     ["type", "title", "status", "detail"],
     type=_TEXT,
     title=_TEXT,
@@ -83,23 +83,23 @@ def problem_responses(*statuses: int) -> dict[int | str, OpenApiObject]:
     return {status: {"description": _PROBLEMS[status], "content": content} for status in statuses or _INTAKE_STATUSES}
 
 
-def _json(description: str, schema: OpenApiObject) -> OpenApiObject:
+def _json_response(description: str, schema: OpenApiObject) -> OpenApiObject:
     return {"description": description, "content": {"application/json": {"schema": schema}}}
 
 
-_SUMMARY = _object(["received", "successful", "failed"], received=_COUNT, successful=_COUNT, failed=_COUNT)
+_SUMMARY = _object_schema(["received", "successful", "failed"], received=_COUNT, successful=_COUNT, failed=_COUNT)
 _FAILED: OpenApiObject = {
     "type": "array",
-    "items": _object(["index", "reason", "retriable"], index=_COUNT, reason=_TEXT, retriable={"const": False}),
+    "items": _object_schema(["index", "reason", "retriable"], index=_COUNT, reason=_TEXT, retriable={"const": False}),
 }
 _STATUS: OpenApiObject = {"enum": ["success", "partial_success", "failure"]}
-_PARTIAL_SUCCESS = _object(
+_PARTIAL_SUCCESS = _object_schema(
     ["status", "summary", "failed_events"], status=_STATUS, summary=_SUMMARY, failed_events=_FAILED
 )
-_OPENMETADATA_EVENT_RESULT = _object(
+_OPENMETADATA_EVENT_RESULT = _object_schema(
     ["status", "message", "lineageEdgesCreated"], status=_STATUS, message=_TEXT, lineageEdgesCreated=_COUNT
 )
-_OPENMETADATA_BATCH_RESULT = _object(
+_OPENMETADATA_BATCH_RESULT = _object_schema(
     [*_OPENMETADATA_EVENT_RESULT["required"], "summary", "failedEvents"],
     **_OPENMETADATA_EVENT_RESULT["properties"],
     summary=_SUMMARY,
@@ -110,7 +110,7 @@ _ANY_EVENT: OpenApiObject = {
 }
 
 
-def _route(
+def _post_route(
     summary: str, schema: OpenApiObject, example: Any, successes: dict[int | str, OpenApiObject]
 ) -> OpenApiObject:
     responses = {str(status): response for status, response in (successes | problem_responses()).items()}
@@ -121,27 +121,31 @@ def _route(
 
 
 LINEAGE_ROUTES: dict[str, OpenApiObject] = {
-    "/api/v1/lineage": _route("Ingest an event", EVENT, _EXAMPLE, {201: {"description": "Stored durably."}}),
-    "/api/v1/lineage/batch": _route(
+    "/api/v1/lineage": _post_route("Ingest an event", EVENT, _EXAMPLE, {201: {"description": "Stored durably."}}),
+    "/api/v1/lineage/batch": _post_route(
         "Ingest a batch of events",
         {"type": "array", "items": _ANY_EVENT},
         [_EXAMPLE],
         {
             204: {"description": "All events are stored durably."},
-            200: _json("Stored durably, except the events listed in the response.", _PARTIAL_SUCCESS),
+            200: _json_response("Stored durably, except the events listed in the response.", _PARTIAL_SUCCESS),
         },
     ),
-    "/api/v1/openlineage/lineage": _route(
+    "/api/v1/openlineage/lineage": _post_route(
         "Ingest an event (OpenMetadata format)",
         EVENT,
         _EXAMPLE,
-        {200: _json("Stored durably.", _OPENMETADATA_EVENT_RESULT)},
+        {200: _json_response("Stored durably.", _OPENMETADATA_EVENT_RESULT)},
     ),
-    "/api/v1/openlineage/lineage/batch": _route(
+    "/api/v1/openlineage/lineage/batch": _post_route(
         "Ingest a batch of events (OpenMetadata format)",
-        _object(["events"], events={"type": "array", "items": _ANY_EVENT}),
+        _object_schema(["events"], events={"type": "array", "items": _ANY_EVENT}),
         {"events": [_EXAMPLE]},
-        {200: _json("Stored durably, except the events listed in the response.", _OPENMETADATA_BATCH_RESULT)},
+        {
+            200: _json_response(
+                "Stored durably, except the events listed in the response.", _OPENMETADATA_BATCH_RESULT
+            )
+        },
     ),
 }
 

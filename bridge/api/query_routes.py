@@ -65,14 +65,14 @@ def query_routes(get_executor: Callable[[], QueryExecutor | None], authorize: Au
     return [
         Route(
             path.replace("{field}", "{field:path}"),
-            _handler(path, query_type, get_executor, authorize),
+            _make_handler(path, query_type, get_executor, authorize),
             methods=["GET"],
         )
         for path, query_type in QUERY_ROUTES.items()
     ]
 
 
-def _handler(
+def _make_handler(
     path: str,
     query_type: type[Query[Any]],
     get_executor: Callable[[], QueryExecutor | None],
@@ -96,20 +96,20 @@ def _handler(
 
 def parse_query(path: str, query_type: type[Query[Any]], request: Request) -> Query[Any]:
     """Parse a query from path and query parameters; raises InvalidParameter with the parameter's name."""
-    values: dict[str, str] = dict(request.path_params)
+    arguments: dict[str, str] = dict(request.path_params)
     allowed = {field.name for field in msgspec.structs.fields(query_type)} - parameters_of_other_route(
         path, query_type
     )
     for name, value in request.query_params.multi_items():
-        if name in values:
+        if name in arguments:
             raise InvalidParameter("repeated", name)
         if name not in allowed:
             raise InvalidParameter(
-                f"unknown; allowed: {', '.join(sorted(allowed - values.keys())) or 'none'}", name[:64]
+                f"unknown; allowed: {', '.join(sorted(allowed - arguments.keys())) or 'none'}", name[:64]
             )
-        values[name] = value
+        arguments[name] = value
     try:
-        query: Query[Any] = msgspec.convert(values, query_type, strict=False)
+        query: Query[Any] = msgspec.convert(arguments, query_type, strict=False)
     except msgspec.ValidationError as error:
         reason, _, location = str(error).partition(" - at `$.")
         raise InvalidParameter(reason, location.rstrip("`") or reason.partition("field `")[2].rstrip("`")) from error

@@ -38,7 +38,7 @@ def run_server(settings: Settings) -> None:
     configure_log(settings.log)
     log = structlog.get_logger()
     writer = make_writer(settings)
-    listener = _listen(settings)
+    listener = _open_listener(settings)
     host, port = listener.getsockname()[:2]
     reader = make_event_reader(settings)
     legacy = make_legacy_reader(settings, reader)
@@ -68,15 +68,15 @@ def run_server(settings: Settings) -> None:
     log.info("stopped")
 
 
-def _listen(settings: Settings) -> socket.socket:
+def _open_listener(settings: Settings) -> socket.socket:
     host, port = settings.server.host, settings.server.port
     try:
         listener = socket.create_server(
             (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=_BACKLOG
         )
     except OSError as error:
-        in_use = error.errno == errno.EADDRINUSE
-        raise (AddressInUse if in_use else ConfigError)(
+        error_type = AddressInUse if error.errno == errno.EADDRINUSE else ConfigError
+        raise error_type(
             f"cannot listen on server.host {host}, server.port {port}: {error.strerror or error}. "
             "If another service uses the port, choose a different one with --port"
         ) from error

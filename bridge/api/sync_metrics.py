@@ -36,7 +36,7 @@ class TargetMetrics:
 
     def oldest_pending_age(self) -> float:
         """Age in seconds."""
-        return 0.0 if self.oldest_pending_at is None else _age(self.oldest_pending_at)
+        return 0.0 if self.oldest_pending_at is None else _age_seconds(self.oldest_pending_at)
 
 
 class ComparisonCollector(Collector):
@@ -58,7 +58,7 @@ class ComparisonCollector(Collector):
         )
         for target, metrics in self._targets.items():
             if (comparison := metrics.comparison) is not None:
-                age.add_metric([target], _age(comparison.ended_at))
+                age.add_metric([target], _age_seconds(comparison.ended_at))
                 for kind, counts in comparison.kinds.items():
                     if counts.expected:
                         completeness.add_metric([target, kind], counts.in_sync / counts.expected)
@@ -71,8 +71,8 @@ class SyncMetrics:
     def __init__(self, registry: CollectorRegistry) -> None:
         self._targets: dict[str, TargetMetrics] = {}
         self._gauges = {
-            name: Gauge(f"lineage_bridge_sync_{name}", text, ["target"], registry=registry)
-            for name, text in _GAUGES.items()
+            name: Gauge(f"lineage_bridge_sync_{name}", description, ["target"], registry=registry)
+            for name, description in _GAUGES.items()
         }
         labels = ["target", "kind"]
         self._calls = Counter(
@@ -93,15 +93,15 @@ class SyncMetrics:
     def add_target(self, target: str, metrics: TargetMetrics) -> None:
         """Expose the metrics of a target and install its counters."""
         self._targets[target] = metrics
-        values: dict[str, Callable[[], float]] = {
+        gauge_functions: dict[str, Callable[[], float]] = {
             "running": lambda: metrics.running,
             "waiting": lambda: metrics.pending,
             "oldest_waiting_age_seconds": metrics.oldest_pending_age,
             "troubled": lambda: metrics.needs_attention,
             "left_alone": lambda: metrics.circuit_open,
         }
-        for name, value in values.items():
-            self._gauges[name].labels(target=target).set_function(value)
+        for name, get_value in gauge_functions.items():
+            self._gauges[name].labels(target=target).set_function(get_value)
 
         def count_call(kind: str) -> None:
             self._failed.labels(target=target, kind=kind)  # start at 0: a counter that starts at 1 shows no increase
@@ -117,5 +117,5 @@ class SyncMetrics:
         )
 
 
-def _age(micros: int) -> float:
+def _age_seconds(micros: int) -> float:
     return max(0.0, time.time() - micros / 1_000_000)

@@ -107,15 +107,15 @@ class SyncTask(BackgroundTask):
             _log.info("sync started", target=self._target, url=self._reconciler.url)
             if self._reconciler.enable():
                 _log.info("full sync scheduled", target=self._target)
-        result = self._reconciler.step(self._check_stop)
-        self._log_circuit(self._reconciler.breaker.pause_reason)
+        result = self._reconciler.step(self._update_metrics_and_check_stop)
+        self._log_circuit_change(self._reconciler.breaker.pause_reason)
         self._update_metrics()
         if not result.idle:
             _log.debug("synced", target=self._target, **result.outcomes)
         self.metrics.running = True
         return _SYNC_POLL_SECONDS if result.idle else 0.0
 
-    def _log_circuit(self, pause_reason: str | None) -> None:
+    def _log_circuit_change(self, pause_reason: str | None) -> None:
         if pause_reason == self._last_pause_reason:
             return
         self._last_pause_reason = pause_reason
@@ -124,7 +124,7 @@ class SyncTask(BackgroundTask):
         else:
             _log.info("circuit closed: target responding", target=self._target)
 
-    def _check_stop(self) -> bool:
+    def _update_metrics_and_check_stop(self) -> bool:
         """Update the metrics between batches, because the first sync may take long; returns whether to stop."""
         self._update_metrics()
         return self.stop_requested.is_set()

@@ -50,7 +50,7 @@ def history(
     from bridge.bootstrap.intake import make_event_reader, make_legacy_reader
     from bridge.bootstrap.store import make_writer
     from bridge.cli.autosys_text import history_lines
-    from bridge.cli.feed import read_zone
+    from bridge.cli.feed import parse_time_zone
     from bridge.intake.autorep_import import AutorepImportOptions, import_reports
     from bridge.intake.autosys_scan import read_job_catalog
     from mappers.legacy.jil.job_events import awaited_statuses
@@ -65,7 +65,12 @@ def history(
     with closing(make_writer(settings)) as writer:
         legacy = make_legacy_reader(settings, make_event_reader(settings))
         options = AutorepImportOptions(
-            instance_name, read_zone(timezone), dates.value if dates else None, boxes, awaited_by_job, success_rules
+            instance_name,
+            parse_time_zone(timezone),
+            dates.value if dates else None,
+            boxes,
+            awaited_by_job,
+            success_rules,
         )
         result = import_reports(files, options, legacy, writer)
     print_result(result.as_json(), map(escape, history_lines(result)), as_json=output is OutputFormat.json)

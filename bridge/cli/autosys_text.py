@@ -19,11 +19,11 @@ def catalog_lines(catalog: "JobCatalog", result: "ScanResult") -> Iterator[str]:
     members = catalog.members()
     roots = [job for job in catalog.jobs.values() if job.box is None or job.box not in catalog.jobs]
     for root in roots:
-        yield from _tree(root, catalog, members, 0, frozenset())
+        yield from _tree_lines(root, catalog, members, 0, frozenset())
     for problem in catalog.problems:
         yield str(problem)
-    kinds = Counter(job.type for job in catalog.jobs.values())
-    counts = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
+    job_types = Counter(job.type for job in catalog.jobs.values())
+    counts = ", ".join(f"{count} {job_type}" for job_type, count in sorted(job_types.items()))
     yield f"{len(catalog.jobs)} jobs: {counts or 'none'}"
     for label, names in (("new", result.new), ("changed", result.changed), ("retired", result.retired)):
         if names:
@@ -41,7 +41,7 @@ def scan_json(catalog: "JobCatalog", result: "ScanResult", options: "ScanOptions
 
     return {
         "instance": options.instance,
-        "jobs": [_job(job, catalog, options) for job in catalog.jobs.values()],
+        "jobs": [_job_json(job, catalog, options) for job in catalog.jobs.values()],
         "globals": {name: redact_value(name, value) for name, value in catalog.globals.items()},
         "things": {kind: sorted(names) for kind, names in sorted(catalog.objects.items())},
         "problems": [problem.as_json() for problem in catalog.problems],
@@ -66,7 +66,7 @@ def difference_lines(changes: "Sequence[DefinitionChange]") -> Iterator[str]:
     yield f"{len(changes)} differences"
 
 
-def _tree(
+def _tree_lines(
     job: "JobDefinition", catalog: "JobCatalog", members: dict[str, list[str]], depth: int, ancestors: frozenset[str]
 ) -> Iterator[str]:
     from mappers.legacy.jil.job_events import job_dependencies
@@ -75,24 +75,24 @@ def _tree(
     schedule, sla = job_schedule(job), job_sla(job)
     facts = [job.type]
     if schedule:
-        facts.append(_facts(schedule, exclude=("active",)) + ("" if schedule["active"] else " (dead)"))
+        facts.append(_facet_text(schedule, exclude=("active",)) + ("" if schedule["active"] else " (dead)"))
     if sla:
-        facts.append(f"SLA {_facts(sla)}")
-    waits = [f"{dependency.job} {dependency.rule}" for dependency in job_dependencies(job, "")]
-    if waits:
-        facts.append(f"after {', '.join(waits)}")
+        facts.append(f"SLA {_facet_text(sla)}")
+    awaited = [f"{dependency.job} {dependency.rule}" for dependency in job_dependencies(job, "")]
+    if awaited:
+        facts.append(f"after {', '.join(awaited)}")
     yield f"{'  ' * depth}{job.name}  {'; '.join(facts)}"
     if job.name not in ancestors:
         for name in members.get(job.name, ()):
-            yield from _tree(catalog.jobs[name], catalog, members, depth + 1, ancestors | {job.name})
+            yield from _tree_lines(catalog.jobs[name], catalog, members, depth + 1, ancestors | {job.name})
 
 
-def _facts(facet: dict[str, Any], exclude: Sequence[str] = ()) -> str:
-    items = ((name, value) for name, value in facet.items() if name not in exclude)
-    return " ".join(f"{name} {','.join(value) if isinstance(value, list) else value}" for name, value in items)
+def _facet_text(facet: dict[str, Any], exclude: Sequence[str] = ()) -> str:
+    attributes = ((name, value) for name, value in facet.items() if name not in exclude)
+    return " ".join(f"{name} {','.join(value) if isinstance(value, list) else value}" for name, value in attributes)
 
 
-def _job(job: "JobDefinition", catalog: "JobCatalog", options: "ScanOptions") -> dict[str, Any]:
+def _job_json(job: "JobDefinition", catalog: "JobCatalog", options: "ScanOptions") -> dict[str, Any]:
     from mappers.legacy.jil.dataset_scanner import find_datasets
     from mappers.legacy.jil.job_events import job_dependencies, normalized_definition
     from mappers.legacy.jil.schedule import job_schedule, job_sla

@@ -83,8 +83,8 @@ def _nest_settings(settings: list[Setting], *, origin: bool) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for setting in settings:
         section = values
-        for part in setting.path[:-1]:
-            section = section.setdefault(part, {})
+        for key in setting.path[:-1]:
+            section = section.setdefault(key, {})
         section[setting.path[-1]] = setting.value
     origins = {"origins": {".".join(setting.path): setting.origin for setting in settings}} if origin else {}
     return {"settings": values} | origins

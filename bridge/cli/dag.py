@@ -41,15 +41,14 @@ def dag(
     from bridge.queries.dag import DagQuery
 
     result = QueryRunner(config, url, api_key).run_or_exit(DagQuery(namespace=namespace, most=max_dependencies))
-    print_result(result, _render(result, output), as_json=output is DagFormat.json)
+    print_result(result, _output_lines(result, output), as_json=output is DagFormat.json)
 
 
-def _render(result: "DagResult", output: DagFormat) -> "Iterator[str]":
+def _output_lines(result: "DagResult", output: DagFormat) -> "Iterator[str]":
     from bridge.cli.dag_text import dag_lines, diagram_edges, full_name
     from bridge.cli.diagram import dot, mermaid
 
     if output in {DagFormat.mermaid, DagFormat.dot}:
-        return (mermaid if output is DagFormat.mermaid else dot)(
-            map(full_name, result.processes), diagram_edges(result)
-        )
+        render = mermaid if output is DagFormat.mermaid else dot
+        return render(map(full_name, result.processes), diagram_edges(result))
     return dag_lines(result)

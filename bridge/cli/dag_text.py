@@ -63,17 +63,17 @@ def _longest_path_levels(
 ) -> dict[_ProcessBoundary, int]:
     """Level of each boundary; every dependency adds one level."""
     components = list(strongly_connected_components(successors))
-    component_of = {boundary: number for number, component in enumerate(components) for boundary in component}
+    component_of = {boundary: index for index, component in enumerate(components) for boundary in component}
     levels = [0] * len(components)
-    for number in reversed(range(len(components))):  # components are in reverse topological order
-        for boundary in components[number]:
+    for index in reversed(range(len(components))):  # components are in reverse topological order
+        for boundary in components[index]:
             for successor in successors[boundary]:
-                successor_number = component_of[successor]
-                if successor_number != number:
+                successor_index = component_of[successor]
+                if successor_index != index:
                     ends_before_start = boundary.is_end and not successor.is_end
                     step = ends_before_start and (boundary.process_id, successor.process_id) in dependencies
-                    levels[successor_number] = max(levels[successor_number], levels[number] + step)
-    return {boundary: levels[number] for boundary, number in component_of.items()}
+                    levels[successor_index] = max(levels[successor_index], levels[index] + step)
+    return {boundary: levels[index] for boundary, index in component_of.items()}
 
 
 def full_name(node: "NodeReference") -> str:
@@ -83,16 +83,18 @@ def full_name(node: "NodeReference") -> str:
 def dag_lines(dag: "DagResult") -> Iterator[str]:
     """List processes by level. Processes of one level do not wait for each other, unless they form a cycle."""
     processes = {process.id: process for process in dag.processes}
-    waits: dict[str, list[str]] = defaultdict(list)
-    for wait in dag.dependencies:
-        waits[wait.after].append(f"{full_name(processes[wait.before])}: {_edge_label(wait)}")
+    waits_by_process: dict[str, list[str]] = defaultdict(list)
+    for dependency in dag.dependencies:
+        waits_by_process[dependency.after].append(
+            f"{full_name(processes[dependency.before])}: {_edge_label(dependency)}"
+        )
     yield f"{len(processes)} processes, {len(dag.dependencies)} dependencies"
     for number, level in enumerate(execution_levels(dag), start=1):
         yield f"level {number}"
         for process in level:
             box = processes.get(process.box or "")
-            yield escape(f"  {_process(process)}" + (f"   in {box.name}" if box else ""))
-            yield from (escape(f"    waits for {before}") for before in sorted(waits[process.id]))
+            yield escape(f"  {_process_label(process)}" + (f"   in {box.name}" if box else ""))
+            yield from (escape(f"    waits for {awaited}") for awaited in sorted(waits_by_process[process.id]))
     for cycle in dag.cycles:
         yield escape(f"cycle: {', '.join(full_name(processes[process_id]) for process_id in cycle)}")
     for missing in dag.missing:
@@ -112,7 +114,7 @@ def diagram_edges(dag: "DagResult") -> "Iterator[DiagramEdge]":
         )
 
 
-def _process(process: "DagProcess") -> str:
+def _process_label(process: "DagProcess") -> str:
     return full_name(process) + (f"   version {process.version}" if process.version is not None else "")
 
 

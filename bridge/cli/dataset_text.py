@@ -28,11 +28,11 @@ def version_lines(page: "Page[VersionResult]") -> Iterator[str]:
         )
         details = f"  ({'; '.join(states)})" if states else ""
         yield f"{version.tag}  {version.produced_at}{by}{sizes}{scope}{details}"
-    yield from _more(page.next)
+    yield from _truncation_lines(page.next)
 
 
 def resolved_lines(version: "ResolvedVersion") -> Iterator[str]:
-    yield f"{_name(version.dataset)}: version {version.tag}"
+    yield f"{_full_name(version.dataset)}: version {version.tag}"
     selection = {
         "published": (
             f"published {version.published_at} by {version.published_by} (publication {version.publication})"
@@ -56,34 +56,35 @@ def resolved_lines(version: "ResolvedVersion") -> Iterator[str]:
         "note": _LIVE if version.live else None,
     }
     yield from (f"  {name}: {value}" for name, value in facts.items() if value is not None)
-    yield from (f"  invalid of {part}: {why}" for part, why in version.invalid_partitions.items())
+    yield from (f"  invalid of {partition}: {reason}" for partition, reason in version.invalid_partitions.items())
 
 
 def history_lines(page: "Page[Publication]") -> Iterator[str]:
     yield from map(_publication_line, page.items)
-    yield from _more(page.next)
+    yield from _truncation_lines(page.next)
 
 
 def _publication_line(publication: "Publication") -> str:
-    why = f": {publication.why}" if publication.why else ""
-    move = f"{publication.from_version or '-'} -> {publication.to_version}"
-    return f"{publication.publication}  {publication.at}  {publication.how}  {move}  by {publication.by}{why}"
+    reason = f": {publication.why}" if publication.why else ""
+    change = f"{publication.from_version or '-'} -> {publication.to_version}"
+    return f"{publication.publication}  {publication.at}  {publication.how}  {change}  by {publication.by}{reason}"
 
 
 def pin_lines(page: "Page[PinnedVersion]") -> Iterator[str]:
     yield from map(pin_line, page.items)
-    yield from _more(page.next)
+    yield from _truncation_lines(page.next)
 
 
 def pin_line(pin: "PinnedVersion") -> str:
-    why = f": {pin.why}" if pin.why else ""
-    return f"{pin.name}  {_name(pin.dataset)}  version {pin.version}  until {pin.until}  by {pin.by}{why}"
+    reason = f": {pin.why}" if pin.why else ""
+    return f"{pin.name}  {_full_name(pin.dataset)}  version {pin.version}  until {pin.until}  by {pin.by}{reason}"
 
 
 def published_lines(result: "PublicationResult") -> Iterator[str]:
     for dataset in result.datasets:
-        was = f"was {dataset.before}" if dataset.before else "was not published"
-        yield f"{_name(dataset.dataset)}: {dataset.version} is published, {was if dataset.moved else 'unchanged'}"
+        previous = f"was {dataset.before}" if dataset.before else "was not published"
+        change = previous if dataset.moved else "unchanged"
+        yield f"{_full_name(dataset.dataset)}: {dataset.version} is published, {change}"
         if dataset.live:
             yield f"  note: {_LIVE}"
     if result.publication is not None:
@@ -97,15 +98,15 @@ def validity_lines(validity: "VersionValidity") -> Iterator[str]:
         else f"version {validity.version}"
     )
     state = f"is invalid: {validity.reason}" if validity.reason else "is valid again"
-    yield f"{_name(validity.dataset)}: {subject} {state}"
+    yield f"{_full_name(validity.dataset)}: {subject} {state}"
     if validity.published and validity.reason:
         yield "  it is published, and reads are denied from now on: publish another version, or roll back"
 
 
-def _more(cursor: str | None) -> Iterator[str]:
+def _truncation_lines(cursor: str | None) -> Iterator[str]:
     if cursor is not None:
         yield MORE_RESULTS
 
 
-def _name(dataset: "NodeReference") -> str:
+def _full_name(dataset: "NodeReference") -> str:
     return f"{dataset.namespace} {dataset.name}"

@@ -56,7 +56,7 @@ def list_dead(
     page = QueryRunner(config, url, api_key).run_or_exit(
         SyncItemsQuery(which=outcome.value, limit=limit, target=resolve_target(target, config).value)
     )
-    print_result(page, map(escape, map(_line, page.items)), as_json=output is OutputFormat.json)
+    print_result(page, map(escape, map(_summary_line, page.items)), as_json=output is OutputFormat.json)
     if page.next is not None:
         typer.echo(f"more than {limit} items: raise --limit", err=True)
 
@@ -64,12 +64,12 @@ def list_dead(
 @dead.command("show")
 def show_dead(id_: Id, target: Target = None, config: Config = None, url: Url = None, api_key: ApiKey = None) -> None:
     """Show an item with its error and the rejected request."""
-    for line in _lines(_find_item(QueryRunner(config, url, api_key), id_, resolve_target(target, config))):
+    for line in _item_lines(_find_item(QueryRunner(config, url, api_key), id_, resolve_target(target, config))):
         typer.echo(escape(line))
 
 
-def _lines(item: "SyncItemResult") -> "Iterator[str]":
-    yield _line(item)
+def _item_lines(item: "SyncItemResult") -> "Iterator[str]":
+    yield _summary_line(item)
     for key in ("since", "settled_at", "due_at", "attempts"):
         if (value := getattr(item, key)) is not None:
             yield f"  {key.replace('_', ' ')}: {value}"
@@ -108,10 +108,10 @@ def drop_dead(id_: Id, target: Target = None, config: Config = None) -> None:
     typer.echo(f"{item.id} dropped until it changes")
 
 
-def _line(item: "SyncItemResult") -> str:
-    about = f"{item.about.namespace} {item.about.name}" if item.about else (item.entity.name if item.entity else "")
-    short = f"{item.kind}-{item.id.partition('-')[2][:_SHORT_ID_LENGTH]}"
-    return f"{short}  {item.outcome or 'pending'}  {about}  {item.reason or ''}".rstrip()
+def _summary_line(item: "SyncItemResult") -> str:
+    subject = f"{item.about.namespace} {item.about.name}" if item.about else (item.entity.name if item.entity else "")
+    short_id = f"{item.kind}-{item.id.partition('-')[2][:_SHORT_ID_LENGTH]}"
+    return f"{short_id}  {item.outcome or 'pending'}  {subject}  {item.reason or ''}".rstrip()
 
 
 def _find_item(query: QueryRunner, prefix: str, target: TargetName) -> "SyncItemResult":

@@ -15,18 +15,18 @@ DiagramEdge = tuple[int, str, int]
 
 def as_mermaid(walk: "LineageResult") -> Iterator[str]:
     """Mermaid flowchart with datasets as nodes and jobs as edge labels."""
-    return mermaid(*_graph(walk))
+    return mermaid(*_nodes_and_edges(walk))
 
 
 def as_dot(walk: "LineageResult") -> Iterator[str]:
     """Graphviz graph with datasets as nodes and jobs as edge labels."""
-    return dot(*_graph(walk))
+    return dot(*_nodes_and_edges(walk))
 
 
 def mermaid(nodes: Iterable[str], edges: Iterable[DiagramEdge]) -> Iterator[str]:
     yield "flowchart LR"
-    for number, name in enumerate(nodes):
-        yield f'  n{number}["{_escape_mermaid(name)}"]'
+    for index, name in enumerate(nodes):
+        yield f'  n{index}["{_escape_mermaid(name)}"]'
     for source, label, target in edges:
         yield f'  n{source} -- "{_escape_mermaid(label)}" --> n{target}'
 
@@ -34,22 +34,22 @@ def mermaid(nodes: Iterable[str], edges: Iterable[DiagramEdge]) -> Iterator[str]
 def dot(nodes: Iterable[str], edges: Iterable[DiagramEdge]) -> Iterator[str]:
     yield "digraph lineage {"
     yield "  rankdir=LR; node [shape=box];"
-    for number, name in enumerate(nodes):
-        yield f"  n{number} [label={_quote_dot(name)}];"
+    for index, name in enumerate(nodes):
+        yield f"  n{index} [label={_quote_dot(name)}];"
     for source, label, target in edges:
         yield f"  n{source} -> n{target} [label={_quote_dot(label)}];"
     yield "}"
 
 
-def _graph(walk: "LineageResult") -> tuple[list[str], list[DiagramEdge]]:
+def _nodes_and_edges(walk: "LineageResult") -> tuple[list[str], list[DiagramEdge]]:
     """Names of the distinct datasets of a walk, and edges that refer to the names by index."""
     datasets = [walk.start, *(dataset for edge in walk.edges for dataset in (edge.source, edge.target))]
     indexes = {dataset: index for index, dataset in enumerate(dict.fromkeys(datasets))}
     edges = [(indexes[edge.source], _edge_label(edge), indexes[edge.target]) for edge in walk.edges]
-    return [_name(dataset) for dataset in indexes], edges
+    return [_node_label(dataset) for dataset in indexes], edges
 
 
-def _name(dataset: "NodeReference | None") -> str:
+def _node_label(dataset: "NodeReference | None") -> str:
     return f"{dataset.namespace} {dataset.name}" if dataset else "unknown source"
 
 

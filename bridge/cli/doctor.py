@@ -33,10 +33,10 @@ def print_findings(results: "Iterable[Finding]", output: OutputFormat) -> None:
         findings.append(finding)
         if output is OutputFormat.text:
             typer.echo(escape(str(finding)))
-    worst = max((finding.level for finding in findings), key=list(Level).index)
+    worst_level = max((finding.level for finding in findings), key=list(Level).index)
     if output is OutputFormat.json:
-        typer.echo(json.dumps({"level": worst, "findings": [finding.as_json() for finding in findings]}))
-    if worst is Level.error:
+        typer.echo(json.dumps({"level": worst_level, "findings": [finding.as_json() for finding in findings]}))
+    if worst_level is Level.error:
         raise typer.Exit(1)
 
 

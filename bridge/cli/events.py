@@ -42,7 +42,7 @@ def events(
             if output is OutputFormat.json:
                 print_json(event)
             else:
-                typer.echo(escape(_line(event)))
+                typer.echo(escape(_event_line(event)))
         after = page.next
         if not follow:
             return
@@ -50,7 +50,7 @@ def events(
             time.sleep(_POLL_SECONDS)
 
 
-def _line(event: "EventRecord") -> str:
+def _event_line(event: "EventRecord") -> str:
     import msgspec
 
     content = msgspec.json.decode(event.event)
@@ -59,6 +59,8 @@ def _line(event: "EventRecord") -> str:
     run = f" run {content['run']['runId']}" if content.get("run") else ""
     receipts = f" x{event.receipts}" if event.receipts > 1 else ""
     notes = f"  [{'; '.join(event.notes)}]" if event.notes else ""
-    failed = f"  not merged: {event.failure}" if event.failure else ""
+    failure = f"  not merged: {event.failure}" if event.failure else ""
     kind = event.event_type or ("JOB" if job else "DATASET")
-    return f"{event.seq}  {event.event_time}  {kind:<8}  {subject}{run}  from {event.source}{receipts}{notes}{failed}"
+    return (
+        f"{event.seq}  {event.event_time}  {kind:<8}  {subject}{run}  from {event.source}{receipts}{notes}{failure}"
+    )

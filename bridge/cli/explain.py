@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from bridge.queries.event_finder import EventReference
     from bridge.queries.explain import Explanation
 
-_WIDTH = 100
+_MAX_VALUE_LENGTH = 100
 
 
 def explain(
@@ -40,10 +40,12 @@ def explain(
     explanation = QueryRunner(config, url, api_key).run_or_exit(
         ExplainQuery(**parameters, **edge, field=column, limit=limit)
     )
-    print_result(explanation, map(escape, _lines(explanation, column)), as_json=output is OutputFormat.json)
+    print_result(
+        explanation, map(escape, _explanation_lines(explanation, column)), as_json=output is OutputFormat.json
+    )
 
 
-def _lines(explanation: "Explanation", column: str | None) -> Iterator[str]:
+def _explanation_lines(explanation: "Explanation", column: str | None) -> Iterator[str]:
     target = f"{explanation.dataset.namespace} {explanation.dataset.name}"
     if explanation.source:
         yield f"{explanation.source.namespace} {explanation.source.name} -> {target}: " + (
@@ -54,7 +56,7 @@ def _lines(explanation: "Explanation", column: str | None) -> Iterator[str]:
             run = f", run {assertion.run_id}" if assertion.run_id else ""
             seen = f"first {assertion.first_seen}, last {assertion.last_seen}"
             yield f"  {assertion.evidence}: {assertion.said_by}{by}{run}, {seen}"
-            yield from _events(assertion.events)
+            yield from _event_lines(assertion.events)
         if not explanation.assertions:
             yield "  no event reported it"
         return
@@ -68,15 +70,15 @@ def _lines(explanation: "Explanation", column: str | None) -> Iterator[str]:
         state = "" if line.active else " (not reported by the latest run)"
         source = f"{hop.source.namespace} {hop.source.name}{column_suffix}"
         yield f"  {hop.target.column or '(whole dataset)'}  <- {source}  {transformation}{state}"
-        yield from _events(line.events)
+        yield from _event_lines(line.events)
     for fact in explanation.facts:
         value = fact.value if fact.value is not None else "(removed)"
-        yield f"  {fact.fact}: {value if len(value) <= _WIDTH else value[:_WIDTH] + '…'}"
+        yield f"  {fact.fact}: {value if len(value) <= _MAX_VALUE_LENGTH else value[:_MAX_VALUE_LENGTH] + '…'}"
         yield f"    from {fact.rank} at {fact.said_at}"
-        yield from _events(fact.events)
+        yield from _event_lines(fact.events)
 
 
-def _events(events: "list[EventReference]") -> Iterator[str]:
+def _event_lines(events: "list[EventReference]") -> Iterator[str]:
     for event in events:
         job = f" of {event.job}" if event.job else ""
         run = f", run {event.run_id}" if event.run_id else ""

@@ -43,29 +43,29 @@ def export(
         raise typer.BadParameter("--without-times requires --canonical")
     settings = load_settings(config)
     if dialect is not None:
-        lines = _statements(settings, dialect, openlineage=openlineage, openlineage_only=openlineage_only)
+        lines = _insert_statement_lines(settings, dialect, openlineage=openlineage, openlineage_only=openlineage_only)
     else:
-        lines = _events(settings) if events else _canonical(settings, without_times=without_times)
+        lines = _event_lines(settings) if events else _canonical_lines(settings, without_times=without_times)
     for line in lines:
         sys.stdout.buffer.write(line)
     sys.stdout.buffer.flush()
 
 
-def _canonical(settings: "Settings", *, without_times: bool) -> Iterator[bytes]:
+def _canonical_lines(settings: "Settings", *, without_times: bool) -> Iterator[bytes]:
     from bridge.bootstrap.store import open_store
     from bridge.store.canonical_export import export_canonical
 
     return export_canonical(open_store(settings), settings.org, without_times=without_times)
 
 
-def _events(settings: "Settings") -> Iterator[bytes]:
+def _event_lines(settings: "Settings") -> Iterator[bytes]:
     from bridge.bootstrap.store import open_store
     from bridge.intake.event_export import export_events
 
     return export_events(open_store(settings), settings.org)
 
 
-def _statements(
+def _insert_statement_lines(
     settings: "Settings", dialect: WarehouseDialect, *, openlineage: bool, openlineage_only: bool
 ) -> Iterator[bytes]:
     from bridge.bootstrap.store import open_store

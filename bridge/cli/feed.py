@@ -38,7 +38,7 @@ def load(
     from bridge.intake.source import IntakeReport
 
     settings = load_settings(config)
-    input_kind = FeedInputKind(technology.value, read_zone(timezone).key, historical)
+    input_kind = FeedInputKind(technology.value, parse_time_zone(timezone).key, historical)
     report = IntakeReport()
     with closing(make_writer(settings)) as writer:
         importer = FeedImporter(make_feed_row_reader(settings), writer, input_kind)
@@ -87,7 +87,7 @@ def poll(
     reporter = IngestReporter("runs", f"{name}: ")
     with closing(make_writer(settings)) as writer, closing(open_version_registry(settings)) as registry:
         importer = FeedImporter(
-            make_feed_row_reader(settings), writer, FeedInputKind(technology.value, read_zone(timezone).key)
+            make_feed_row_reader(settings), writer, FeedInputKind(technology.value, parse_time_zone(timezone).key)
         )
         with closing(
             FeedPoller(FeedQuery(name, database, query, watermark), importer, registry.db, settings.org)
@@ -101,7 +101,7 @@ def poll(
                 poll_until_stopped(poller, every, reporter.print_report, reporter.print_retry, threading.Event())
 
 
-def read_zone(name: str) -> "ZoneInfo":
+def parse_time_zone(name: str) -> "ZoneInfo":
     from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
     try:

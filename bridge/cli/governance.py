@@ -76,12 +76,12 @@ def plan(
     """Show what `push` would change in the store and OpenMetadata."""
     from bridge.cli.governance_text import plan_json, plan_lines
 
-    assets, problems = _read(paths)
+    assets, problems = _load_valid_assets(paths)
     with _open_sync(load_settings(config)) as sync:
-        changes, remote = sync.plan(assets, prune=_check_prune(prune, problems))
+        changes, dataset_plans = sync.plan(assets, prune=_can_prune(prune, problems))
     print_result(
-        plan_json(changes, remote, problems),
-        map(escape, plan_lines(changes, remote)),
+        plan_json(changes, dataset_plans, problems),
+        map(escape, plan_lines(changes, dataset_plans)),
         as_json=output is OutputFormat.json,
     )
     raise typer.Exit(1 if problems else 0)
@@ -98,10 +98,10 @@ def push(
     """Apply asset files to the store and OpenMetadata (idempotent)."""
     from bridge.cli.governance_text import push_json, push_lines
 
-    assets, problems = _read(paths)
+    assets, problems = _load_valid_assets(paths)
     with _open_sync(load_settings(config), policy) as sync:
-        decisions = sync.resolve_conflicts(assets, _ask) if policy is ConflictPolicy.ask else {}
-        changes, results = sync.push(assets, decisions, prune=_check_prune(prune, problems))
+        decisions = sync.resolve_conflicts(assets, _ask_which_side_wins) if policy is ConflictPolicy.ask else {}
+        changes, results = sync.push(assets, decisions, prune=_can_prune(prune, problems))
     answer = push_json(changes, results, problems)
     print_result(answer, map(escape, push_lines(changes, results)), as_json=output is OutputFormat.json)
     raise typer.Exit(0 if answer["done"] else 1)
@@ -112,12 +112,14 @@ def diff(paths: AssetPaths, output: OutputOption = OutputFormat.text, config: Co
     """Show differences between files, store and OpenMetadata (exit code 5 if any)."""
     from bridge.cli.governance_text import plan_json, plan_lines
 
-    assets, problems = _read(paths)
+    assets, problems = _load_valid_assets(paths)
     with _open_sync(load_settings(config)) as sync:
-        changes, remote = sync.plan(assets)
-    answer = plan_json(changes, remote, problems)
-    print_result(answer, map(escape, plan_lines(changes, remote)), as_json=output is OutputFormat.json)
-    raise typer.Exit(1 if problems else EXIT_DIFFERENCES if answer["differs"] else 0)
+        changes, dataset_plans = sync.plan(assets)
+    answer = plan_json(changes, dataset_plans, problems)
+    print_result(answer, map(escape, plan_lines(changes, dataset_plans)), as_json=output is OutputFormat.json)
+    if problems:
+        raise typer.Exit(1)
+    raise typer.Exit(EXIT_DIFFERENCES if answer["differs"] else 0)
 
 
 @governance.command()
@@ -131,19 +133,19 @@ def pull(
     from bridge.bootstrap.targets import openmetadata_options
     from bridge.governance.pull import plan_file_edits, write_file
 
-    assets, problems = _read(paths)
+    assets, problems = _load_valid_assets(paths)
     settings = load_settings(config)
     with _open_sync(settings, policy) as sync:
         _, plans = sync.plan(assets)
     edits = plan_file_edits(plans, openmetadata_options(settings).vocabulary)
-    count = 0
+    changed_files = 0
     for edit in edits:
         for line in edit.patch.splitlines():
             typer.echo(escape(line))
         problems += edit.problems
         if edit.after != edit.before:
             problem = None if dry_run else write_file(edit)
-            count += problem is None
+            changed_files += problem is None
             problems += [problem] if problem else []
     problems += [
         f"{' '.join(plan.name)}: {problem}"
@@ -153,7 +155,7 @@ def pull(
     ]
     for problem in problems:
         typer.echo(escape(f"problem: {problem}"), err=True)
-    typer.echo(f"{count} files {'would be ' if dry_run else ''}changed")
+    typer.echo(f"{changed_files} files {'would be ' if dry_run else ''}changed")
     raise typer.Exit(1 if problems else 0)
 
 
@@ -177,8 +179,8 @@ def _violation_lines(page: "Page[ContractResult]") -> Iterator[str]:
         yield f"{violation.at}  {dataset}  run {violation.run_id or '?'}: {'; '.join(violation.broken)}"
 
 
-def _read(paths: Sequence[Path]) -> "tuple[list[LoadedAsset], list[str]]":
-    """Read the valid asset files, and print the problems of invalid files."""
+def _load_valid_assets(paths: Sequence[Path]) -> "tuple[list[LoadedAsset], list[str]]":
+    """Load the valid asset files, and print and return the problems of the others."""
     from bridge.governance.asset_files import load_assets
 
     result = load_assets(paths)
@@ -187,8 +189,8 @@ def _read(paths: Sequence[Path]) -> "tuple[list[LoadedAsset], list[str]]":
     return result.loaded, result.problems
 
 
-def _check_prune(prune: bool, problems: Sequence[str]) -> bool:
-    """Ignore --prune while files are invalid, because the assets of these files would look removed."""
+def _can_prune(prune: bool, problems: Sequence[str]) -> bool:
+    """Whether to prune; not while files are invalid, because their assets would look removed."""
     if prune and problems:
         typer.echo("problem: --prune is ignored until all files are valid", err=True)
     return prune and not problems
@@ -210,7 +212,7 @@ def _open_sync(settings: "Settings", policy: ConflictPolicy | None = None) -> "I
         yield sync
 
 
-def _ask(conflict: str) -> "MergePolicy | None":
+def _ask_which_side_wins(conflict: str) -> "MergePolicy | None":
     """Ask which side wins; None leaves the conflict open."""
     if not sys.stdin.isatty():
         raise typer.BadParameter("--policy ask requires a terminal; use local, remote or report without one")

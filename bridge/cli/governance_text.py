@@ -55,7 +55,7 @@ def _imported_lines(plan: "DatasetPlan") -> Iterator[str]:
 
 def plan_json(result: "ApplyResult", plans: "Sequence[DatasetPlan]", problems: Sequence[str]) -> dict[str, Any]:
     return {
-        "datasets": [_plan_json(plan) for plan in plans],
+        "datasets": [_dataset_plan_json(plan) for plan in plans],
         "waiting": [
             {"namespace": name[0], "name": name[1], "reason": reason} for name, reason in result.pending.items()
         ],
@@ -67,22 +67,22 @@ def plan_json(result: "ApplyResult", plans: "Sequence[DatasetPlan]", problems: S
     }
 
 
-def _plan_json(plan: "DatasetPlan") -> dict[str, Any]:
+def _dataset_plan_json(plan: "DatasetPlan") -> dict[str, Any]:
     diff = plan.remote_diff
     return {
         "namespace": plan.name[0],
         "name": plan.name[1],
         "files": [loaded.source for loaded in plan.loaded],
-        "store": _fields(plan.store_changes) | dict.fromkeys(plan.changed_facets, "changed"),
-        "openmetadata": _fields(diff.changes) if diff else {},
-        "theirs": _fields(diff.remote.fields) if diff else {},
-        "taken_over": _fields(plan.imported_fields),
+        "store": _fields_json(plan.store_changes) | dict.fromkeys(plan.changed_facets, "changed"),
+        "openmetadata": _fields_json(diff.changes) if diff else {},
+        "theirs": _fields_json(diff.remote.fields) if diff else {},
+        "taken_over": _fields_json(plan.imported_fields),
         "problems": diff.problems if diff else [],
         "differs": plan.has_differences,
     }
 
 
-def _fields(fields: Any) -> dict[str, Any]:
+def _fields_json(fields: Any) -> dict[str, Any]:
     return {
         ".".join(path): sorted(value) if isinstance(value, frozenset) else value for path, value in fields.items()
     }

@@ -30,10 +30,10 @@ def impact(
     result = QueryRunner(config, url, api_key).run_or_exit(
         ImpactQuery(**dataset_parameters(namespace, name), depth=depth, most=max_edges)
     )
-    print_result(result, _lines(result), as_json=output is OutputFormat.json)
+    print_result(result, _impact_lines(result), as_json=output is OutputFormat.json)
 
 
-def _lines(result: "ImpactResult") -> Iterator[str]:
+def _impact_lines(result: "ImpactResult") -> Iterator[str]:
     for label, nodes in (("datasets", result.datasets), ("jobs", result.jobs)):
         yield f"{len(nodes)} {label}"
         for node in nodes:

@@ -49,13 +49,13 @@ def ingest(
     _print_report(total, len(files))
 
 
-def _print_report(total: "IntakeReport", files: int) -> None:
-    text = f"ingested {total.accepted} events from {files} file(s)"
-    if total.resumed_at:
-        text += f"; skipped {total.resumed_at} bytes ingested earlier (--restart ingests them again)"
-    typer.echo(text)
-    for reason in total.unreadable:
+def _print_report(report: "IntakeReport", file_count: int) -> None:
+    summary = f"ingested {report.accepted} events from {file_count} file(s)"
+    if report.resumed_at:
+        summary += f"; skipped {report.resumed_at} bytes ingested earlier (--restart ingests them again)"
+    typer.echo(summary)
+    for reason in report.unreadable:
         typer.echo(f"error: cannot continue reading {reason}", err=True)
-    print_rejections(total.rejected, total.unmerged)
-    if total.rejected or total.unmerged or total.unreadable:
+    print_rejections(report.rejected, report.unmerged)
+    if report.rejected or report.unmerged or report.unreadable:
         raise typer.Exit(1)

@@ -91,10 +91,12 @@ def lineage(
             columns=columns, retired=retired, most=max_edges,
         )
     )  # fmt: skip
-    print_result(result, _render(result, direction, output, columns=columns), as_json=output is LineageFormat.json)
+    print_result(
+        result, _output_lines(result, direction, output, columns=columns), as_json=output is LineageFormat.json
+    )
 
 
-def _render(
+def _output_lines(
     result: "LineageResult", direction: Direction, output: LineageFormat, *, columns: bool
 ) -> "Iterator[str]":
     from bridge.cli.diagram import as_dot, as_mermaid

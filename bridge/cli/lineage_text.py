@@ -19,53 +19,56 @@ def tree_lines(walk: "LineageResult", direction: "Direction") -> Iterator[str]:
         if node is not None:
             children.setdefault(node.id, []).append(edge)
     for edges in children.values():
-        edges.sort(key=lambda edge: _line(edge, direction))
-    yield _dataset(walk.start)
-    yield from _branches(walk.start.id, children, direction)
+        edges.sort(key=lambda edge: _edge_line(edge, direction))
+    yield _dataset_label(walk.start)
+    yield from _branch_lines(walk.start.id, children, direction)
     yield from truncation_note(walk.cut)
 
 
-def _branches(start: str, children: "dict[str, list[EdgeResult]]", direction: "Direction") -> Iterator[str]:
+def _branch_lines(start: str, children: "dict[str, list[EdgeResult]]", direction: "Direction") -> Iterator[str]:
     """Draw datasets depth first, iteratively: a chain may be longer than the recursion limit."""
     drawn = {start}
-    stack = [("", iter(_mark_last(children.get(start, []))))]
+    stack = [("", iter(_with_last_flag(children.get(start, []))))]
     while stack:
         indent, edges = stack[-1]
         next_edge = next(edges, None)
         if next_edge is None:
             stack.pop()
             continue
-        edge, last = next_edge
+        edge, is_last = next_edge
         neighbor = _neighbor(edge, direction)
         is_repeated = neighbor is not None and neighbor.id in drawn
-        yield f"{indent}{'└─' if last else '├─'} {_line(edge, direction)}{' (see above)' if is_repeated else ''}"
+        note = " (see above)" if is_repeated else ""
+        yield f"{indent}{'└─' if is_last else '├─'} {_edge_line(edge, direction)}{note}"
         if neighbor is not None and not is_repeated:
             drawn.add(neighbor.id)
-            stack.append((indent + ("   " if last else "│  "), iter(_mark_last(children.get(neighbor.id, [])))))
+            stack.append(
+                (indent + ("   " if is_last else "│  "), iter(_with_last_flag(children.get(neighbor.id, []))))
+            )
 
 
 def _neighbor(edge: "EdgeResult", direction: "Direction") -> "NodeReference | None":
     return edge.source if direction == "upstream" else edge.target
 
 
-def _mark_last(edges: "list[EdgeResult]") -> "list[tuple[EdgeResult, bool]]":
+def _with_last_flag(edges: "list[EdgeResult]") -> "list[tuple[EdgeResult, bool]]":
     return [(edge, edge is edges[-1]) for edge in edges]
 
 
-def _line(edge: "EdgeResult", direction: "Direction") -> str:
+def _edge_line(edge: "EdgeResult", direction: "Direction") -> str:
     arrow = "<-" if direction == "upstream" else "->"
     if edge.job is None:
         description = "renamed"
     else:
         step = f" / {edge.step}" if edge.step else ""
         evidence = f"{edge.evidence}, retired" if edge.retired else edge.evidence
-        description = f"{edge.job.namespace} {edge.job.name}{step}{_run(edge)}, {evidence}"
+        description = f"{edge.job.namespace} {edge.job.name}{step}{_run_label(edge)}, {evidence}"
     neighbor = _neighbor(edge, direction)
-    name = _dataset(neighbor) if neighbor is not None else "unknown source"
+    name = _dataset_label(neighbor) if neighbor is not None else "unknown source"
     return f"{arrow} {name}   [{escape(description)}]"
 
 
-def _run(edge: "EdgeResult") -> str:
+def _run_label(edge: "EdgeResult") -> str:
     """Run id of an edge, with the versions that the run read and wrote."""
     if edge.run_id is None:
         return ""
@@ -73,7 +76,7 @@ def _run(edge: "EdgeResult") -> str:
     return f" run {edge.run_id}" + "".join(f" {verb} {version}" for verb, version in versions if version)
 
 
-def _dataset(dataset: "NodeReference") -> str:
+def _dataset_label(dataset: "NodeReference") -> str:
     return escape(f"{dataset.namespace} {dataset.name}")
 
 
@@ -86,7 +89,7 @@ def column_lines(walk: "LineageResult") -> Iterator[str]:
         yield "no column lineage between these datasets"
     for target in dict.fromkeys(edge.target for edge in walk.edges):
         section = {
-            (hop.target.column or "", _column(hop.source), _transformation_label(hop))
+            (hop.target.column or "", _column_label(hop.source), _transformation_label(hop))
             for hop in walk.columns
             if hop.target.id == target.id
         }
@@ -105,11 +108,13 @@ def hop_lines(walk: "ColumnLineageResult") -> Iterator[str]:
         yield "no column lineage from here"
     for hop in walk.hops:
         job = f"   [{hop.job.namespace} {hop.job.name}]" if hop.job else ""
-        yield escape(f"{_column(hop.target)}  <- {_column(hop.source)}  {_transformation_label(hop)}{job}")
+        yield escape(
+            f"{_column_label(hop.target)}  <- {_column_label(hop.source)}  {_transformation_label(hop)}{job}"
+        )
     yield from truncation_note(walk.cut)
 
 
-def _column(column: "ColumnReference") -> str:
+def _column_label(column: "ColumnReference") -> str:
     return f"{column.namespace} {column.name}" + (f".{column.column}" if column.column else f" {_WHOLE_DATASET}")
 
 

@@ -115,19 +115,19 @@ def main() -> None:
     handle_completion_request()
     _configure_stdout()
     try:
-        _run()
+        _run_app()
     except LineageBridgeError as error:
         typer.echo(f"error: {error}", err=True)
-        sys.exit(
-            EXIT_USAGE if isinstance(error, ConfigError | MissingDependency | InvalidParameter | InvalidSql)
-            else EXIT_UNREACHABLE if isinstance(error, Unreachable | TargetUnavailable | TargetMisconfigured)
-            else EXIT_STORAGE if isinstance(error, StorageFailure)
-            else EXIT_UNREADY if isinstance(error, ProcessNotReady)
-            else EXIT_CONFLICT if isinstance(error, StateConflict)
-            else EXIT_BAD_DATA if isinstance(error, InvalidData)
-            else EXIT_JOB if isinstance(error, JobFailed)
-            else EXIT_STORE
-        )  # fmt: skip
+        exit_codes = {
+            (ConfigError, MissingDependency, InvalidParameter, InvalidSql): EXIT_USAGE,
+            (Unreachable, TargetUnavailable, TargetMisconfigured): EXIT_UNREACHABLE,
+            (StorageFailure,): EXIT_STORAGE,
+            (ProcessNotReady,): EXIT_UNREADY,
+            (StateConflict,): EXIT_CONFLICT,
+            (InvalidData,): EXIT_BAD_DATA,
+            (JobFailed,): EXIT_JOB,
+        }
+        sys.exit(next((code for types, code in exit_codes.items() if isinstance(error, types)), EXIT_STORE))
     except KeyboardInterrupt:
         sys.exit(130)
     except BrokenPipeError:
@@ -149,7 +149,7 @@ def _configure_stdout() -> None:
         sys.stdout.reconfigure(errors="backslashreplace")
 
 
-def _run() -> None:
+def _run_app() -> None:
     """Run the command and flush its output, which may fail."""
     try:
         app(prog_name=NAME)

@@ -45,7 +45,9 @@ def pull(
     marquez_settings = settings.marquez.model_copy(update=overrides)
     with ExitStack() as stack:
         writer = stack.enter_context(closing(make_writer(settings)))
-        log: EventSource = make_marquez_log_importer(settings, marquez_settings, writer, _micros(since), lookback)
+        log: EventSource = make_marquez_log_importer(
+            settings, marquez_settings, writer, _parse_since(since), lookback
+        )
         stack.enter_context(closing(log))
         sources = {"events": log}
         if lists:
@@ -55,7 +57,7 @@ def pull(
             sources["datasets and jobs found only in its lists"] = metadata
         is_complete = _import_all(sources, every if follow else None)
         if follow:
-            _follow(log, every)
+            _import_new_events(log, every)
         elif not is_complete:
             raise typer.Exit(1)
 
@@ -84,7 +86,7 @@ def _import_all(sources: "dict[str, EventSource]", retry_seconds: float | None) 
     return is_complete
 
 
-def _follow(log: "EventSource", interval: float) -> None:
+def _import_new_events(log: "EventSource", interval: float) -> None:
     import threading
 
     from bridge.cli.ingest_report import IngestReporter
@@ -102,7 +104,7 @@ def _follow(log: "EventSource", interval: float) -> None:
     )
 
 
-def _micros(since: str | None) -> int | None:
+def _parse_since(since: str | None) -> int | None:
     from mappers.timestamps import parse_timestamp
 
     if since is None:

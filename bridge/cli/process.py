@@ -91,31 +91,31 @@ def processes(
     from bridge.queries.processes import RegisteredProcessesQuery
 
     page = QueryRunner(config, url, api_key).run_or_exit(RegisteredProcessesQuery(limit=limit))
-    print_result(page, _table(page), as_json=output is OutputFormat.json)
+    print_result(page, _table_lines(page), as_json=output is OutputFormat.json)
 
 
-def _table(page: "Page[RegisteredProcess]") -> Iterator[str]:
+def _table_lines(page: "Page[RegisteredProcess]") -> Iterator[str]:
     if not page.items:
         typer.echo("no registered processes", err=True)
         return
     yield _COLUMNS.format("VERSION", "TRIGGER", "LAST RUN", "ENDED (UTC)", "OWNER", "PROCESS")
     for process in page.items:
-        status, ended = _last_run(process.last_run)
+        status, ended_at = _status_and_end(process.last_run)
         owner = ", ".join(process.owners) or "-"
-        line = (
+        cells = (
             process.version,
             process.trigger_mode or "-",
             status,
-            ended,
+            ended_at,
             owner,
             f"{process.namespace} {process.name}",
         )
-        yield escape(_COLUMNS.format(*line))
+        yield escape(_COLUMNS.format(*cells))
     if page.next:
         yield MORE_RESULTS
 
 
-def _last_run(run: "RunRecord | None") -> tuple[str, str]:
+def _status_and_end(run: "RunRecord | None") -> tuple[str, str]:
     """Status and end of the last run."""
     if run is None:
         return "never", ""

@@ -64,14 +64,24 @@ def run(
 
     settings = load_settings(config)
     options = _launch_options(
-        file, param, master, conf, lake or settings.process.lake, key, rerun, settings.process.work, run_id
+        file,
+        param,
+        master,
+        conf,
+        lake or settings.process.lake,
+        key,
+        rerun=rerun,
+        work=settings.process.work,
+        run_id=run_id,
     )
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with closing(open_process_backend(settings, url, api_key)) as backend:
         if dry_run:
-            plan, text = explain_plan(options, backend)
-            answer = {"plan": plan_json(plan), "spark": text}
-            print_result(answer, [*map(escape, plan_lines(plan)), "", text], as_json=output is OutputFormat.json)
+            plan, query_plan = explain_plan(options, backend)
+            answer = {"plan": plan_json(plan), "spark": query_plan}
+            print_result(
+                answer, [*map(escape, plan_lines(plan)), "", query_plan], as_json=output is OutputFormat.json
+            )
             return
         result = run_process(options, backend, _print_progress)
     print_result(result, map(escape, run_lines(result)), as_json=output is OutputFormat.json)
@@ -96,7 +106,15 @@ def plan(
 
     settings = load_settings(config)
     options = _launch_options(
-        file, param, None, None, lake or settings.process.lake, key, False, settings.process.work, None
+        file,
+        param,
+        None,
+        None,
+        lake or settings.process.lake,
+        key,
+        rerun=False,
+        work=settings.process.work,
+        run_id=None,
     )
     with closing(open_process_backend(settings, url, api_key)) as backend:
         plan = make_plan(options, backend)
@@ -127,7 +145,15 @@ def submit(
 
     settings = load_settings(config)
     options = _launch_options(
-        file, param, master, conf, lake or settings.process.lake, key, rerun, settings.process.work, None
+        file,
+        param,
+        master,
+        conf,
+        lake or settings.process.lake,
+        key,
+        rerun=rerun,
+        work=settings.process.work,
+        run_id=None,
     )
     args = [arg for value in param or () for arg in ("--param", value)]
     args += [arg for path in config or () for arg in ("--config", str(path))]
@@ -183,7 +209,7 @@ def clean(
         for location in locations:
             cleaner.version_folders(location)  # reports an invalid name before anything is removed
         results = [cleaner.clean(location, dry_run=dry_run) for location in locations]
-    lines = [line for result in results for line in _cleanup_lines(result, dry=dry_run)]
+    lines = [line for result in results for line in _cleanup_lines(result, dry_run=dry_run)]
     print_result({"datasets": results}, map(escape, lines), as_json=output is OutputFormat.json)
 
 
@@ -194,6 +220,7 @@ def _launch_options(
     conf: "list[str] | None",
     lake: str | None,
     key: str | None,
+    *,
     rerun: bool,
     work: str,
     run_id: str | None,
@@ -226,8 +253,8 @@ def _absolute_lake(lake: str | None) -> str | None:
     return lake if lake is None or "://" in lake else str(Path(lake).absolute())
 
 
-def _cleanup_lines(result: "CleanupResult", *, dry: bool) -> "Iterator[str]":
-    removed = "would be removed" if dry else "removed"
+def _cleanup_lines(result: "CleanupResult", *, dry_run: bool) -> "Iterator[str]":
+    removed = "would be removed" if dry_run else "removed"
     yield f"{result.dataset}: {len(result.removed)} {removed}, {len(result.kept)} kept"
     for tag in result.removed:
         yield f"  {removed}  {tag}"
@@ -236,13 +263,13 @@ def _cleanup_lines(result: "CleanupResult", *, dry: bool) -> "Iterator[str]":
 
 
 def parse_key_values(args: "Sequence[str]", option: str) -> dict[str, str]:
-    values = {}
+    values_by_name = {}
     for arg in args:
         name, equals, value = arg.partition("=")
         if not (name and equals):
             raise typer.BadParameter(f"{option} {arg}: expected NAME=VALUE")
-        values[name] = value
-    return values
+        values_by_name[name] = value
+    return values_by_name
 
 
 def _print_progress(text: str) -> None:
@@ -253,8 +280,8 @@ def _print_progress(text: str) -> None:
 
 
 def add_commands(process: typer.Typer) -> None:
-    with_rerun = accept_old_options(anew="rerun")
+    command_class = accept_old_options(anew="rerun")
     process.command()(plan)
-    process.command(cls=with_rerun)(run)
-    process.command(cls=with_rerun)(submit)
+    process.command(cls=command_class)(run)
+    process.command(cls=command_class)(submit)
     process.command()(clean)

@@ -16,7 +16,7 @@ def plan_lines(plan: "Plan") -> Iterator[str]:
         yield f"  param {name} = {'(none)' if value is None else format_value(value)}"
     for planned in plan.inputs:
         yield f"  read {planned.input.as_}: {planned.location}"
-        yield f"    {_version(planned)}"
+        yield f"    {_input_version_text(planned)}"
     for planned_step in plan.steps:
         step = planned_step.step
         kind = ("python" if step.python else "sql") + (", materialized" if step.materialize else "")
@@ -25,7 +25,7 @@ def plan_lines(plan: "Plan") -> Iterator[str]:
         output = planned_output.output
         details = f"{planned_output.location} ({output.format}, {output.mode})"
         yield f"  write {output.dataset} <- {output.from_}: {details}"
-        yield f"    {_output_target(planned_output)}"
+        yield f"    {_output_version_text(planned_output)}"
         for check in planned_output.checks:
             columns = f" of {', '.join(check.key_columns)}" if check.key_columns else ""
             yield f"    check {check.name or check.check}{columns}, severity {check.severity}"
@@ -74,8 +74,14 @@ def plan_json(plan: "Plan") -> dict[str, Any]:
             }
             for planned in plan.outputs
         ],
-        "to_do": "nothing" if plan.is_up_to_date else "publish" if plan.all_outputs_exist else "run",
+        "to_do": _next_action(plan),
     }
+
+
+def _next_action(plan: "Plan") -> str:
+    if plan.is_up_to_date:
+        return "nothing"
+    return "publish" if plan.all_outputs_exist else "run"
 
 
 def run_lines(result: "RunResult") -> Iterator[str]:
@@ -87,15 +93,15 @@ def run_lines(result: "RunResult") -> Iterator[str]:
         yield f"  {'passed' if check.passed else check.severity}  {check.said}"
 
 
-def _version(planned: "PlannedInput") -> str:
+def _input_version_text(planned: "PlannedInput") -> str:
     if planned.version is None:
         return "the current content: it has no versions"
     rows = "" if planned.rows is None else f", {planned.rows:,} rows"
-    files = f", in {len(planned.roots)} folders" if len(planned.roots) > 1 else ""
-    return f"version {planned.version} ({planned.resolved_by}){rows}{files}"
+    folders = f", in {len(planned.roots)} folders" if len(planned.roots) > 1 else ""
+    return f"version {planned.version} ({planned.resolved_by}){rows}{folders}"
 
 
-def _output_target(planned: "PlannedOutput") -> str:
+def _output_version_text(planned: "PlannedOutput") -> str:
     if planned.existing_version is not None:
         return f"version {planned.existing_version} has this content"
     effect = f", replaces {planned.published}" if planned.published else ", first published version"

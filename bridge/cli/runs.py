@@ -48,20 +48,20 @@ def runs(
         for run in history.items:
             print_json(run)
         return
-    for line in _table(history):
+    for line in _table_lines(history):
         typer.echo(line)
 
 
-def _table(history: "Page[RunRecord]") -> Iterator[str]:
+def _table_lines(history: "Page[RunRecord]") -> Iterator[str]:
     runs = history.items
     if not runs:
         typer.echo("no runs", err=True)
         return
     yield _COLUMNS.format("STARTED (UTC)", "STATUS", "DURATION", "ROWS WRITTEN", "JOB")
     for run in runs:
-        yield from _lines(run, f"{run.namespace} {run.job}")
+        yield from _run_lines(run, f"{run.namespace} {run.job}")
         for step in run.steps:
-            yield from _lines(step, f"  {step.step}")
+            yield from _run_lines(step, f"  {step.step}")
         if run.more_steps:
             yield MORE_RESULTS
     if history.next:
@@ -70,13 +70,13 @@ def _table(history: "Page[RunRecord]") -> Iterator[str]:
         yield _DERIVED
 
 
-def _lines(run: "RunRecord", job: str) -> Iterator[str]:
+def _run_lines(run: "RunRecord", job: str) -> Iterator[str]:
     """A row of the table and, for a failed run, the first line of the error."""
     status = "running" if run.status == "STARTED" else run.status + "*" * run.status_derived
-    duration = "" if run.duration_seconds is None else _duration(round(run.duration_seconds * 1_000_000))
+    duration = "" if run.duration_seconds is None else _format_duration(round(run.duration_seconds * 1_000_000))
     rows = "" if run.rows_written is None else str(run.rows_written)
-    activity = "" if run.end_ts else f"   (last activity {_display_time(run.last_activity_ts)})"
-    yield _COLUMNS.format(_display_time(run.start_ts), status, duration, rows, escape(job)) + activity
+    activity = "" if run.end_ts else f"   (last activity {_format_time(run.last_activity_ts)})"
+    yield _COLUMNS.format(_format_time(run.start_ts), status, duration, rows, escape(job)) + activity
     error = next((line for line in (run.error_message or "").splitlines() if line.strip()), None)
     if error:
         yield _truncate(escape(f"    {error.strip()}"))
@@ -91,13 +91,17 @@ def _truncate(line: str) -> str:
     return line if len(line) <= width or not sys.stdout.isatty() else f"{line[: width - 1]}…"
 
 
-def _display_time(iso: str) -> str:
+def _format_time(iso: str) -> str:
     return iso.partition(".")[0].replace("T", " ")
 
 
-def _duration(micros: int) -> str:
+def _format_duration(micros: int) -> str:
     seconds = micros // 1_000_000
-    for size, unit, part, smaller in ((86_400, "d", 3_600, "h"), (3_600, "h", 60, "m"), (60, "m", 1, "s")):
-        if seconds >= size:
-            return f"{seconds // size}{unit}{seconds % size // part:02}{smaller}"
+    for unit_seconds, unit, subunit_seconds, subunit in (
+        (86_400, "d", 3_600, "h"),
+        (3_600, "h", 60, "m"),
+        (60, "m", 1, "s"),
+    ):
+        if seconds >= unit_seconds:
+            return f"{seconds // unit_seconds}{unit}{seconds % unit_seconds // subunit_seconds:02}{subunit}"
     return f"{micros // 100_000 / 10:.1f}s"

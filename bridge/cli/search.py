@@ -60,7 +60,7 @@ def search(
     if output is OutputFormat.json:
         print_json(result)
     else:
-        for line in _lines(result):
+        for line in _result_lines(result):
             typer.echo(escape(line))
     if not result.items:
         _exit_not_found(result, q)
@@ -78,9 +78,9 @@ def _update_index(config: list[Path] | None, *, rebuild: bool) -> None:
         indexer.index_all()
 
 
-def _lines(result: "SearchResult") -> Iterator[str]:
+def _result_lines(result: "SearchResult") -> Iterator[str]:
     for hit in result.items:
-        yield f"{hit.type:<7}  {hit.namespace} {hit.name}{_details(hit)}"
+        yield f"{hit.type:<7}  {hit.namespace} {hit.name}{_details_text(hit)}"
         if description := next((line for line in (hit.description or "").splitlines() if line.strip()), None):
             yield f"         {description.strip()}"
     if result.next:
@@ -89,7 +89,7 @@ def _lines(result: "SearchResult") -> Iterator[str]:
         yield f"({result.pending} datasets and jobs are not indexed yet)"
 
 
-def _details(hit: "SearchHit") -> str:
+def _details_text(hit: "SearchHit") -> str:
     details = [*hit.owners, *(f"#{tag}" for tag in hit.tags), *filter(None, (hit.category, hit.format))]
     return (f"   [{', '.join(details)}]" if details else "") + ("" if hit.active else "   (dropped)")
 

@@ -38,11 +38,12 @@ def show(
     """Show a dataset, job or run."""
     if job and name is None:
         raise typer.BadParameter("a job requires NAMESPACE and NAME")
-    result, lines = _find(QueryRunner(config, url, api_key), namespace, name, job=job)
+    result, lines = _find_result(QueryRunner(config, url, api_key), namespace, name, job=job)
     print_result(result, map(escape, lines), as_json=output is OutputFormat.json)
 
 
-def _find(runner: QueryRunner, namespace: str, name: str | None, *, job: bool) -> tuple[Any, Iterator[str]]:
+def _find_result(runner: QueryRunner, namespace: str, name: str | None, *, job: bool) -> tuple[Any, Iterator[str]]:
+    """Find a dataset, job or run; returns it and its lines of text."""
     from bridge.errors import NotFound
     from bridge.queries.dataset import DatasetQuery
     from bridge.queries.processes import JobQuery
@@ -50,21 +51,21 @@ def _find(runner: QueryRunner, namespace: str, name: str | None, *, job: bool) -
 
     if name is None and _is_uuid(namespace):
         run = runner.run_or_exit(RunQuery(id=namespace))
-        return run, _run(run)
+        return run, _run_lines(run)
     if name is None:
         dataset = runner.run_or_exit(DatasetQuery(name=namespace))
-        return dataset, _dataset(dataset)
+        return dataset, _dataset_lines(dataset)
     if not job:
         with suppress(NotFound):
             dataset = runner.run(DatasetQuery(namespace=namespace, name=name))
-            return dataset, _dataset(dataset)
+            return dataset, _dataset_lines(dataset)
     try:
-        process = runner.run(JobQuery(namespace=namespace, name=name))
+        job_result = runner.run(JobQuery(namespace=namespace, name=name))
     except NotFound as error:
         types = "job" if job else "dataset or job"
         typer.echo(escape(f"error: no {types} {name!r} in namespace {namespace!r} in the store"), err=True)
         raise typer.Exit(1) from error
-    return process, _process(process)
+    return job_result, _job_lines(job_result)
 
 
 def _is_uuid(text: str) -> bool:
@@ -75,15 +76,17 @@ def _is_uuid(text: str) -> bool:
     return True
 
 
-def _dataset(dataset: "DatasetResult") -> Iterator[str]:
+def _dataset_lines(dataset: "DatasetResult") -> Iterator[str]:
     yield f"dataset {dataset.namespace} {dataset.name}"
-    yield from _facts(id=dataset.id, description=dataset.description, owners=dataset.owners, format=dataset.format)
-    yield from _facts(status=dataset.status, known_since=dataset.created_at, last_event=dataset.updated_at)
-    yield from _references("also known as", dataset.aliases)
-    yield from _references("renamed from", dataset.renamed_from)
-    yield from _references("renamed to", dataset.renamed_to)
+    yield from _fact_lines(
+        id=dataset.id, description=dataset.description, owners=dataset.owners, format=dataset.format
+    )
+    yield from _fact_lines(status=dataset.status, known_since=dataset.created_at, last_event=dataset.updated_at)
+    yield from _reference_lines("also known as", dataset.aliases)
+    yield from _reference_lines("renamed from", dataset.renamed_from)
+    yield from _reference_lines("renamed to", dataset.renamed_to)
     yield from _governance_lines(dataset.governance or {})
-    yield from _facts(sla=dataset.sla, facets=sorted(dataset.facets))
+    yield from _fact_lines(sla=dataset.sla, facets=sorted(dataset.facets))
     if dataset.fields:
         yield "  columns:"
         width = max(len(field.name) + 2 * field.depth for field in dataset.fields)
@@ -92,7 +95,7 @@ def _dataset(dataset: "DatasetResult") -> Iterator[str]:
             yield f"    {'  ' * field.depth}{field.name:<{width - 2 * field.depth}}  {field.type or ''}{description}"
     if dataset.versions:
         yield "  newest versions:"
-        yield from map(_version, dataset.versions)
+        yield from map(_version_line, dataset.versions)
 
 
 _SHOWN_ELSEWHERE = frozenset({"asset", "description", "owners", "columns", "syncEnabled"})
@@ -107,43 +110,43 @@ def _governance_lines(governance: dict[str, Any]) -> Iterator[str]:
         yield f"    {key}: {', '.join(governance[key]) if is_list else governance[key]}"
 
 
-def _version(version: "VersionResult") -> str:
+def _version_line(version: "VersionResult") -> str:
     counts = (("rows", version.rows), ("bytes", version.bytes), ("files", version.files))
     sizes = "".join(f", {count} {unit}" for unit, count in counts if count is not None)
     by = f" by {version.job.namespace} {version.job.name}" if version.job else ""
     return f"    {version.tag}  {version.produced_at}{by}{sizes}{' (latest)' if version.latest else ''}"
 
 
-def _process(process: "JobResult") -> Iterator[str]:
-    yield f"job {process.namespace} {process.name}"
-    kind = " ".join(part for part in (process.technology, process.job_type, process.processing_type) if part)
-    yield from _facts(id=process.id, kind=kind, description=process.description, owners=process.owners)
-    yield from _facts(known_since=process.created_at, last_event=process.updated_at)
-    yield from _references("started by or in", process.parents)
-    yield from _references("last read", process.inputs)
-    yield from _references("last wrote", process.outputs)
-    yield from _facts(sla=process.sla, facets=sorted(process.facets))
-    if process.runs:
+def _job_lines(job: "JobResult") -> Iterator[str]:
+    yield f"job {job.namespace} {job.name}"
+    kind = " ".join(part for part in (job.technology, job.job_type, job.processing_type) if part)
+    yield from _fact_lines(id=job.id, kind=kind, description=job.description, owners=job.owners)
+    yield from _fact_lines(known_since=job.created_at, last_event=job.updated_at)
+    yield from _reference_lines("parent jobs", job.parents)
+    yield from _reference_lines("last read", job.inputs)
+    yield from _reference_lines("last wrote", job.outputs)
+    yield from _fact_lines(sla=job.sla, facets=sorted(job.facets))
+    if job.runs:
         yield "  newest runs (more: `runs`):"
-        yield from (f"    {run.start_ts}  {run.status:<9}  {run.run_id}" for run in process.runs)
+        yield from (f"    {run.start_ts}  {run.status:<9}  {run.run_id}" for run in job.runs)
 
 
-def _run(details: "RunDetailsResult") -> Iterator[str]:
+def _run_lines(details: "RunDetailsResult") -> Iterator[str]:
     run = details.run
     yield f"run {run.run_id}"
-    yield from _references("of job", [details.job])
+    yield from _reference_lines("of job", [details.job])
     status = run.status + (" (derived)" if run.status_derived else "")
-    yield from _facts(status=status, began=run.start_ts, ended=run.end_ts, error=run.error_message)
-    yield from _facts(nominal=" to ".join(part for part in (details.nominal_start, details.nominal_end) if part))
+    yield from _fact_lines(status=status, began=run.start_ts, ended=run.end_ts, error=run.error_message)
+    yield from _fact_lines(nominal=" to ".join(part for part in (details.nominal_start, details.nominal_end) if part))
     if details.parent_job:
-        yield from _references(f"in run {details.parent_run_id} of", [details.parent_job])
+        yield from _reference_lines(f"in run {details.parent_run_id} of", [details.parent_job])
     yield from _usage_lines("read", details.inputs)
     yield from _usage_lines("wrote", details.outputs)
     if run.steps:
         yield "  steps:"
         yield from (f"    {step.start_ts}  {step.status:<9}  {step.run_id}  {step.step}" for step in run.steps)
     yield from (f"  checked: {result.name} {result.column or ''} {result.status}" for result in details.quality)
-    yield from _facts(producer=details.producer, facets=sorted(details.facets))
+    yield from _fact_lines(producer=details.producer, facets=sorted(details.facets))
 
 
 def _usage_lines(verb: str, usages: "list[DatasetUsageResult]") -> Iterator[str]:
@@ -155,13 +158,13 @@ def _usage_lines(verb: str, usages: "list[DatasetUsageResult]") -> Iterator[str]
         yield f"    {usage.dataset.namespace} {usage.dataset.name}{version}{rows}"
 
 
-def _references(label: str, nodes: "list[NodeReference]") -> Iterator[str]:
+def _reference_lines(label: str, nodes: "list[NodeReference]") -> Iterator[str]:
     if nodes:
         yield f"  {label}:"
         yield from (f"    {node.namespace} {node.name}" for node in nodes)
 
 
-def _facts(**facts: object) -> Iterator[str]:
+def _fact_lines(**facts: object) -> Iterator[str]:
     """A line for each fact that has a value."""
     for name, value in facts.items():
         if value:

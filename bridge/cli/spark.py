@@ -63,7 +63,7 @@ def check(
     if installation:
         findings += check_services(conf_values)
         _print_findings(findings)
-        findings += _run(installation, conf_values, timeout, spark_log, findings)
+        findings += _run_probe(installation, conf_values, timeout, spark_log, findings)
     else:
         _print_findings(findings)
     error_count = sum(finding.is_error for finding in findings)
@@ -73,10 +73,10 @@ def check(
         raise typer.Exit(1)
 
 
-def _run(
+def _run_probe(
     installation: "SparkInstallation",
     conf_values: dict[str, str],
-    seconds: float,
+    timeout_seconds: float,
     log: Path | None,
     reported: "list[ConfProblem]",
 ) -> "list[ConfProblem]":
@@ -88,12 +88,14 @@ def _run(
     typer.echo(f"running a job with PySpark {installation.version}", err=True)
     with tempfile.TemporaryDirectory(prefix="lineage-bridge-") as folder_name:
         folder = Path(folder_name)
-        result = probe(installation, conf_values, folder, log.absolute() if log else folder / "driver.log", seconds)
-    new = [finding for finding in result.problems if finding not in reported]
-    _print_findings(new)
+        result = probe(
+            installation, conf_values, folder, log.absolute() if log else folder / "driver.log", timeout_seconds
+        )
+    new_findings = [finding for finding in result.problems if finding not in reported]
+    _print_findings(new_findings)
     arrivals = "".join(f", {count} arrived at {key}" for key, count in result.arrived.items())
     typer.echo(f"events: {result.created} created{arrivals}")
-    return new
+    return new_findings
 
 
 def _print_findings(findings: "list[ConfProblem]") -> None:
@@ -159,7 +161,7 @@ def conf(
     ]
     if unused:
         raise typer.BadParameter(f"{', '.join(unused)} has no effect with this --transport or --catalog")
-    text = _build(
+    text = _conf_text(
         ConfOptions(
             release=find_release(line or DEFAULT_RELEASE),
             transport=transport,
@@ -176,11 +178,11 @@ def conf(
     if write is None:
         typer.echo(text, nl=False)
         return
-    _write(write, text, force)
+    _write_private_file(write, text, overwrite=force)
     typer.echo(f"wrote {write}", err=True)
 
 
-def _build(options: ConfOptions, output: ConfFormat) -> str:
+def _conf_text(options: ConfOptions, output: ConfFormat) -> str:
     """Build and format a configuration; raises ConfigError if it would not work."""
     from connectors.errors import ConfigError
     from connectors.spark.conf_check import check_conf
@@ -211,14 +213,14 @@ def _read_api_key(path: Path) -> str:
     return key
 
 
-def _write(path: Path, text: str, force: bool) -> None:
-    """Write a file that may contain a key, so only its owner can read it from the moment it is created."""
+def _write_private_file(path: Path, text: str, *, overwrite: bool) -> None:
+    """Write a file that only its owner can read, because it may contain a key."""
     import os
 
     from connectors.errors import ConfigError
 
     try:
-        flags = os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if force else os.O_EXCL)
+        flags = os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if overwrite else os.O_EXCL)
         with os.fdopen(os.open(path, flags, 0o600), "w", encoding="utf-8") as file:
             os.fchmod(file.fileno(), 0o600)
             file.write(text)

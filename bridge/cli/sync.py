@@ -51,7 +51,7 @@ def drop_item(config: Config, target: TargetName, key: tuple[str, bytes]) -> Non
         queue.drop([key])
 
 
-_EXAMPLE = {
+_SETUP_HINTS = {
     TargetName.openmetadata: "see configs/openmetadata.yaml",
     TargetName.marquez: "see docs/guides/marquez.md",
     TargetName.webhook: "see docs/guides/connectors.md",
@@ -97,7 +97,7 @@ def push(
             answer = {"counts": dict(sorted(counts.items())), "steps": [step._asdict() for step in steps]}
             print_result(answer, map(escape, plan_lines(steps, counts)), as_json=output is OutputFormat.json)
         else:
-            _push(reconciler, target_name, calls, as_json=output is OutputFormat.json)
+            _push_and_report(reconciler, target_name, calls, as_json=output is OutputFormat.json)
     finally:
         reconciler.close()
 
@@ -190,7 +190,7 @@ def open_reconciler(
 
     if target not in enabled_targets(settings):
         raise ConfigError(
-            f"{target}.enabled is false: set it to true ({_EXAMPLE[target]}) and pass the file with --config"
+            f"{target}.enabled is false: set it to true ({_SETUP_HINTS[target]}) and pass the file with --config"
         )
     configure_log(settings.log)
     if allow_delete is not None:
@@ -201,7 +201,7 @@ def open_reconciler(
     return make_reconciler(settings, target, lambda kind: calls.update([kind]))
 
 
-def _push(reconciler: "Reconciler", target: TargetName, calls: Counter[str], *, as_json: bool) -> None:
+def _push_and_report(reconciler: "Reconciler", target: TargetName, calls: Counter[str], *, as_json: bool) -> None:
     from bridge.sync.run_until_idle import run_until_idle
 
     reconciler.enable()

@@ -26,12 +26,12 @@ def tail(
 
     from bridge.bootstrap.intake import tune_garbage_collector
 
-    count = _IngestCounter()
+    counter = _IngestCounter()
     tune_garbage_collector()
-    asyncio.run(_follow(settings, paths, count, once=once))
-    typer.echo(f"ingested {count.accepted} events")
-    print_rejections(count.rejected, count.unmerged)
-    if once and (count.rejected or count.unmerged or count.unreadable):
+    asyncio.run(_follow_files(settings, paths, counter, once=once))
+    typer.echo(f"ingested {counter.accepted} events")
+    print_rejections(counter.rejected, counter.unmerged)
+    if once and (counter.rejected or counter.unmerged or counter.unreadable):
         raise typer.Exit(1)
 
 
@@ -48,25 +48,25 @@ class _IngestCounter:
             self.unmerged += item.failure is not None
 
 
-async def _follow(settings: "Settings", paths: list[str], count: _IngestCounter, *, once: bool) -> None:
+async def _follow_files(settings: "Settings", paths: list[str], counter: _IngestCounter, *, once: bool) -> None:
     from bridge.bootstrap.intake import make_event_reader, make_file_follower
     from bridge.bootstrap.store import make_writer
     from bridge.intake.group_commit import GroupCommitter
 
     writer = make_writer(settings)
     committer = GroupCommitter(writer, max_group=settings.intake.max_group, max_pending=settings.intake.max_waiting)
-    follower = make_file_follower(settings, paths, make_event_reader(settings), committer, count)
-    _stop_at_signals(follower)
+    follower = make_file_follower(settings, paths, make_event_reader(settings), committer, counter)
+    _stop_on_signals(follower)
     try:
         await (follower.read_all() if once else follower.run())
     finally:
         await committer.close()
         follower.close()
         writer.close()
-    count.unreadable = len(follower.problems)
+    counter.unreadable = len(follower.problems)
 
 
-def _stop_at_signals(follower: "FileFollower") -> None:
+def _stop_on_signals(follower: "FileFollower") -> None:
     """Finish the current group on the first signal; exit at once on the second."""
     import asyncio
     import signal

@@ -53,7 +53,7 @@ def verify_all(context: typer.Context, output: OutputOption = OutputFormat.text,
     else:
         for name, result in results.items():
             typer.echo(f"{name.display_name}:")
-            _print(result, indent="  ")
+            _print_result(result, indent="  ")
     if not all(result.is_in_sync for result in results.values()):
         raise typer.Exit(1)
 
@@ -61,21 +61,21 @@ def verify_all(context: typer.Context, output: OutputOption = OutputFormat.text,
 @verify.command("openmetadata")
 def verify_openmetadata(output: OutputOption = OutputFormat.text, config: Config = None) -> None:
     """List drift in OpenMetadata (exit code 0: no drift and nothing pending)."""
-    _verify_one(config, TargetName.openmetadata, output)
+    _verify_and_print(config, TargetName.openmetadata, output)
 
 
 @verify.command("marquez")
 def verify_marquez(output: OutputOption = OutputFormat.text, config: Config = None) -> None:
     """List drift in Marquez: the latest run of each job and its graph."""
-    _verify_one(config, TargetName.marquez, output)
+    _verify_and_print(config, TargetName.marquez, output)
 
 
-def _verify_one(config: Config, name: TargetName, output: OutputFormat) -> None:
+def _verify_and_print(config: Config, name: TargetName, output: OutputFormat) -> None:
     result = _verify_target(config, name)
     if output is OutputFormat.json:
         print_json(_as_json(result))
     else:
-        _print(result)
+        _print_result(result)
     if not result.is_in_sync:
         raise typer.Exit(1)
 
@@ -107,7 +107,7 @@ def _as_json(result: _Verification) -> dict[str, object]:
     }
 
 
-def _print(result: _Verification, indent: str = "") -> None:
+def _print_result(result: _Verification, indent: str = "") -> None:
     for difference in result.differences:
         typer.echo(escape(f"{indent}{difference.kind}  {difference.name}  {difference.description}"))
     for kind, name, reason in result.reasons:

@@ -90,7 +90,8 @@ class ActiveColumnLineage:
         """Determine the newest run again for every job and target that the changes affect."""
         reporting_runs = self._reporting_runs(changes)
         restarted = set(self._db.fetch_for_ids(_RESTARTED, [run.run_id for run in changes.rows(RunRow)], self._org))
-        for job in sorted({job for job, _ in restarted} - {row.job_id for row in changes.rows(JobRow)}):
+        locked_jobs = {row.job_id for row in changes.rows(JobRow)}  # locked by the merge
+        for job in sorted({job for job, _ in restarted} - locked_jobs):
             self._db.lock_rows(_JOB_TO_LOCK, self._org, job)
         pairs = sorted(reporting_runs.keys() | restarted)
         newest_runs = self._newest_runs(pairs, reporting_runs, restarted)
@@ -98,17 +99,17 @@ class ActiveColumnLineage:
         reports = {
             (job, target): report for job, target, *report in self._db.fetch_for_keys(_REPORTED, keys, self._org)
         }
-        asserted: dict[_Pair, set[_LineageRow]] = {}
+        asserted_rows: dict[_Pair, set[_LineageRow]] = {}
         for row in changes.rows(ColumnLineageRow) if pairs else ():
-            asserted.setdefault((row.job_id, row.target_id), set()).add((row.source_id, row.lineage_id))
+            asserted_rows.setdefault((row.job_id, row.target_id), set()).add((row.source_id, row.lineage_id))
         updates: list[tuple[Any, ...]] = []
-        for pair, (old, run, start) in zip(pairs, newest_runs, strict=True):
-            members = self._reported_columns(pair, run, *reports[pair])
-            new = _ActiveRun(run, start, digest(members))
-            if new != old:
-                updates.append((self._org, *pair, *new))
-            columns_changed = old is not None and old.columns_hash != new.columns_hash
-            self._set_active(pair, columns_changed, set(split_ids(members)), asserted.get(pair, set()))
+        for pair, (previous, run, start) in zip(pairs, newest_runs, strict=True):
+            lineage_ids = self._reported_lineage_ids(pair, run, *reports[pair])
+            current = _ActiveRun(run, start, digest(lineage_ids))
+            if current != previous:
+                updates.append((self._org, *pair, *current))
+            columns_changed = previous is not None and previous.columns_hash != current.columns_hash
+            self._update_is_active(pair, columns_changed, set(split_ids(lineage_ids)), asserted_rows.get(pair, set()))
         self._db.insert(_SAVE_ACTIVE_RUNS, updates)
 
     def _reporting_runs(self, changes: Reducer) -> dict[_Pair, set[bytes]]:
@@ -133,17 +134,17 @@ class ActiveColumnLineage:
         }
         newest: list[_NewestRun] = []
         for pair in pairs:
-            old = active_runs.get(pair)
+            previous = active_runs.get(pair)
             if pair in restarted:
                 ((run, start),) = self._db.fetch_all(_NEWEST_RUN, self._org, *pair)
             else:
-                candidates = {old.run: old.start} if old else {}
+                candidates = {previous.run: previous.start} if previous else {}
                 candidates.update((run, starts.get(run, _NEVER)) for run in reporting_runs[pair])
                 run, start = max(candidates.items(), key=lambda item: (item[1], item[0]))
-            newest.append(_NewestRun(old, run, start))
+            newest.append(_NewestRun(previous, run, start))
         return newest
 
-    def _reported_columns(self, pair: _Pair, run: bytes, explicit: bool, columns: bytes | None) -> bytes:
+    def _reported_lineage_ids(self, pair: _Pair, run: bytes, explicit: bool, columns: bytes | None) -> bytes:
         if run == NO_ID and self._db.fetch_all(_IS_REPLACED, self._org, *pair, run):
             return b""
         if not explicit:
@@ -151,7 +152,7 @@ class ActiveColumnLineage:
         sets = self._db.fetch_all(_EXPLICIT, self._org, *pair, run)
         return b"".join(sorted({lineage_id for (members,) in sets for lineage_id in split_ids(members)}))
 
-    def _set_active(
+    def _update_is_active(
         self, pair: _Pair, columns_changed: bool, reported: set[bytes], asserted: set[_LineageRow]
     ) -> None:
         """Activate new rows and the rows of the newest run; deactivate all other rows of the pair."""

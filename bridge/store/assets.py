@@ -55,18 +55,18 @@ class AssetStore:
 
     def find(self, namespace: str, name: str) -> list[AssetRecord]:
         """Return a list with the asset of this name, or an empty list."""
-        return [AssetRecord(*row) for row in self._db.fetch_all(_ONE, self._org, _id(namespace, name))]
+        return [AssetRecord(*row) for row in self._db.fetch_all(_ONE, self._org, _asset_id(namespace, name))]
 
     def save(self, assets: Iterable[AssetRecord], now: int) -> None:
         """Insert assets; stored assets with the same names are replaced."""
-        rows = [(self._org, _id(asset.namespace, asset.name), *asset, now) for asset in sorted(set(assets))]
+        rows = [(self._org, _asset_id(asset.namespace, asset.name), *asset, now) for asset in sorted(set(assets))]
         with self._db.transaction():
             self._db.insert(_SAVE, rows)
 
     def delete(self, assets: Iterable[AssetRecord]) -> None:
         with self._db.transaction():
             self._db.execute_many(
-                _DELETE, [(self._org, _id(asset.namespace, asset.name)) for asset in sorted(set(assets))]
+                _DELETE, [(self._org, _asset_id(asset.namespace, asset.name)) for asset in sorted(set(assets))]
             )
 
     def active_dataset_names(self) -> Iterator[tuple[str, str]]:
@@ -82,5 +82,5 @@ class AssetStore:
         return bool(self._db.fetch_all(_NAMESPACE, self._org, namespace))
 
 
-def _id(namespace: str, name: str) -> bytes:
+def _asset_id(namespace: str, name: str) -> bytes:
     return digest(f"{namespace}\0{name}".encode())

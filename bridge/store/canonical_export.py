@@ -30,17 +30,21 @@ def export_canonical(db: Database, org: str, *, without_times: bool = False) -> 
         for table, row_class in TABLES.items():
             plan = merge_plan(row_class)
             columns = (*plan.names[1:], *_COMPUTED.get(table, ()))
-            yield from _rows(db, org, table, _select_columns(columns, without_times), plan.names[1 : plan.key_count])
+            yield from _json_lines(
+                db, org, table, _select_columns(columns, without_times=without_times), plan.names[1 : plan.key_count]
+            )
         for view, order in _VIEWS.items():
             columns = tuple(column for column in db.column_names(view) if column != "org_id")
-            yield from _rows(db, org, view, _select_columns(columns, without_times), order)
+            yield from _json_lines(db, org, view, _select_columns(columns, without_times=without_times), order)
 
 
-def _select_columns(columns: tuple[str, ...], without_times: bool) -> tuple[str, ...]:
+def _select_columns(columns: tuple[str, ...], *, without_times: bool) -> tuple[str, ...]:
     return tuple(column for column in columns if not _TIME.search(column)) if without_times else columns
 
 
-def _rows(db: Database, org: str, table: str, columns: tuple[str, ...], order: tuple[str, ...]) -> Iterator[bytes]:
+def _json_lines(
+    db: Database, org: str, table: str, columns: tuple[str, ...], order: tuple[str, ...]
+) -> Iterator[bytes]:
     # Table and column names are the code's own; values are bound.
     query = f"SELECT {', '.join(columns)} FROM {table} WHERE org_id = ?1 ORDER BY {', '.join(order)}"
     for row in db.stream(query, org):

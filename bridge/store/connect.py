@@ -62,7 +62,7 @@ class StoreUrl(NamedTuple):
         """Open the store for writing; creates or upgrades it first."""
         self.prepare()
         if not self.file:
-            return self._connect(writing=True)
+            return self._open_postgres(writing=True)
         return self._open_writable(
             lambda file: SqliteDatabase.for_writing(file, max_pages=_page_limit(max_size_mb)), self.file
         )
@@ -72,7 +72,7 @@ class StoreUrl(NamedTuple):
         self._require_existing()
         self.prepare()
         if not self.file:
-            return self._connect(writing=True)
+            return self._open_postgres(writing=True)
         pages = _page_limit(max_size_mb)
         return self._open_writable(
             lambda file: SqliteDatabase.for_background_writes(file, max_pages=pages, durable=durable), self.file
@@ -82,14 +82,14 @@ class StoreUrl(NamedTuple):
         """Open an existing store for reading; upgrades it first."""
         self._require_existing()
         self.prepare()
-        return SqliteDatabase.for_reading(self.file) if self.file else self._connect(writing=False)
+        return SqliteDatabase.for_reading(self.file) if self.file else self._open_postgres(writing=False)
 
     def open_unmigrated(self) -> Database:
         """Open a store of any version for reading, without creating or upgrading it."""
         self._require_existing(allow_empty=True)
         if not self.file:
             _require_driver()
-            return self._connect(writing=False)
+            return self._open_postgres(writing=False)
         try:
             uri = f"{self.file.absolute().as_uri()}?mode=ro"
             db = SqliteDatabase(sqlite3.connect(uri, uri=True, isolation_level=None, timeout=30))
@@ -106,7 +106,7 @@ class StoreUrl(NamedTuple):
         if missing:
             raise IncompatibleStore(f"no store at {self.name}: `lineage-bridge serve` or `ingest` creates it")
 
-    def _connect(self, *, writing: bool) -> Database:
+    def _open_postgres(self, *, writing: bool) -> Database:
         from bridge.store.postgres import PostgresDatabase  # noqa: PLC0415 - an optional dependency
 
         return PostgresDatabase(self.url, writing=writing)

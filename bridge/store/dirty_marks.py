@@ -114,9 +114,9 @@ def _mark_profiles(db: Database, org: str, target: str, now: int) -> None:
     for dataset, run in db.fetch_all(_PROFILE_KEYS, org, *METRICS_FACETS):
         keys.add(bytes(dataset) + bytes(run))
     marks = [(org, target, "profile", key, now) for key in sorted(keys)]
-    for i in range(0, len(marks), _BATCH_SIZE):
+    for start in range(0, len(marks), _BATCH_SIZE):
         with db.transaction():
-            db.insert(_MARK, marks[i : i + _BATCH_SIZE])
+            db.insert(_MARK, marks[start : start + _BATCH_SIZE])
 
 
 def disable_target(db: Database, org: str, target: str) -> None:

@@ -38,8 +38,8 @@ class FailedInput(NamedTuple):
 
 def list_failed_inputs(db: Database, org: str) -> Iterator[FailedInput]:
     """List all inputs that were rejected or could not be merged, oldest first."""
-    for *row, evicted in db.stream(_ALL, org):
-        yield FailedInput._make((*row, bool(evicted)))
+    for *columns, evicted in db.stream(_ALL, org):
+        yield FailedInput._make((*columns, bool(evicted)))
 
 
 def is_rejected(db: Database, org: str, payload_hash: bytes) -> bool:
@@ -49,4 +49,5 @@ def is_rejected(db: Database, org: str, payload_hash: bytes) -> bool:
 def read_payload(db: Database, org: str, failed_input: FailedInput) -> bytes | None:
     """Return the bytes as they were sent; None if they were deleted to make room for newer inputs."""
     rows = db.fetch_all(_PAYLOAD[failed_input.kind], org, failed_input.hash)
-    return zstandard.decompress(rows[0][0]) if rows and rows[0][0] is not None else None
+    compressed = next((payload for (payload,) in rows), None)
+    return None if compressed is None else zstandard.decompress(compressed)

@@ -60,7 +60,7 @@ def datasets_with_facet(db: Database, org: str, groups: Iterable[bytes], facet: 
 
 def _newest_bodies(rows: Iterable[tuple[Any, ...]]) -> dict[bytes, dict[str, Any]]:
     bodies: dict[bytes, dict[str, Any]] = {}
-    for subject, _, body in sorted(rows, key=lambda row: row[1]):
+    for subject, _, body in sorted(rows, key=lambda row: row[1]):  # by facet_order, so that newer bodies win
         bodies[subject] = {key: value for key, value in _decoder.decode(body).items() if not key.startswith("_")}
     return bodies
 

@@ -143,14 +143,14 @@ class IdentityGroups:
         If there are new symlinks, waits for all other transactions that may change a group.
         """
         links = {(row.dataset_id, row.alias_id, row.identifier_type) for row in changes.rows(DatasetSymlinkRow)}
-        new = {link for link in links if link not in self._stored_links}
-        datasets = sorted({dataset for dataset, _, _ in new})
-        new.difference_update(self._db.fetch_for_ids(_STORED_LINKS, datasets, self._org))
-        if new:
-            self._lock()
-        return new
+        new_links = {link for link in links if link not in self._stored_links}
+        datasets = sorted({dataset for dataset, _, _ in new_links})
+        new_links.difference_update(self._db.fetch_for_ids(_STORED_LINKS, datasets, self._org))
+        if new_links:
+            self._lock_groups()
+        return new_links
 
-    def update(self, changes: Reducer, new: set[_Link]) -> set[bytes]:
+    def update(self, changes: Reducer, new_links: set[_Link]) -> set[bytes]:
         """Recompute the affected groups; return the datasets that may have new group members.
 
         A symlink that is already stored changes nothing, unless a symlink of its dataset was ever deleted.
@@ -159,14 +159,16 @@ class IdentityGroups:
         links = changes.rows(DatasetSymlinkRow)
         linked = sorted({row.dataset_id for row in links})
         deleted = {dataset for (dataset,) in self._db.fetch_for_ids(_WITH_DELETED_LINKS, linked, self._org)}
-        seeds.update(end for dataset, alias, _ in new for end in (dataset, alias))
-        seeds.update(end for row in links if row.dataset_id in deleted for end in (row.dataset_id, row.alias_id))
+        seeds.update(endpoint for dataset, alias, _ in new_links for endpoint in (dataset, alias))
+        seeds.update(
+            endpoint for row in links if row.dataset_id in deleted for endpoint in (row.dataset_id, row.alias_id)
+        )
         if not seeds:
             return set()
-        self._lock()
+        self._lock_groups()
         return self.recompute(seeds)
 
-    def _lock(self) -> None:
+    def _lock_groups(self) -> None:
         self._db.lock(f"classes of {self._org}")
 
     def remember_symlinks(self, changes: Reducer) -> None:
@@ -182,10 +184,10 @@ class IdentityGroups:
         pending = {member for (member,) in self._db.fetch_for_ids(_ALL_MEMBERS, sorted(seeds), self._org)}
         considered, changed = set(pending), False
         while pending:
-            members, tables = self._connected_component(pending.pop())
+            members, table_aliases = self._connected_component(pending.pop())
             pending -= members
             considered |= members
-            group = self._representative(tables or members) if len(members) > 1 else next(iter(members))
+            group = self._representative(table_aliases or members) if len(members) > 1 else next(iter(members))
             for member, previous_group in sorted(group_ids(self._db, self._org, members).items()):
                 if previous_group != group:
                     self._db.execute(_SET_GROUP, self._org, member, group)
@@ -194,18 +196,18 @@ class IdentityGroups:
 
     def _connected_component(self, seed: bytes) -> tuple[set[bytes], set[bytes]]:
         """Follow live symlinks; return the datasets reached, and the aliases of type TABLE among them."""
-        members, tables, frontier = {seed}, set(), [seed]
+        members, table_aliases, frontier = {seed}, set(), [seed]
         while frontier:
             for source, alias, identifier_type in self._db.fetch_all(_LINKS, self._org, frontier.pop()):
                 if self._is_excluded(source) or self._is_excluded(alias):
                     continue
                 if identifier_type == "TABLE":
-                    tables.add(alias)
-                for end in (source, alias):
-                    if end not in members:
-                        members.add(end)
-                        frontier.append(end)
-        return members, tables
+                    table_aliases.add(alias)
+                for endpoint in (source, alias):
+                    if endpoint not in members:
+                        members.add(endpoint)
+                        frontier.append(endpoint)
+        return members, table_aliases
 
     def _is_excluded(self, dataset: bytes) -> bool:
         if not self._never_link:

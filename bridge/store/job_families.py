@@ -16,13 +16,21 @@ SELECT source_id, target_id FROM lineage_edge WHERE org_id = ?1 AND source_id {i
 
 def logical_jobs(db: Database, org: str, rule: FoldingRule, jobs: Iterable[bytes]) -> dict[bytes, set[bytes]]:
     """Map each job to the logical jobs it is shown as: itself, unless it is an action that has parents."""
-    logical = {job: {job} for job in jobs}
-    actions = {job for job, *job_type in db.fetch_for_ids(_JOB_TYPES, sorted(logical), org) if is_action(*job_type)}
-    applications = _parents(db, org, actions)
-    starters = _parents(db, org, set().union(*applications.values())) if rule.job == "parent" else {}
-    for action, parents in applications.items():
-        logical[action] = set().union(*(starters.get(parent, {parent}) for parent in parents))
-    return logical
+    logical_jobs_by_job = {job: {job} for job in jobs}
+    actions = {
+        job
+        for job, *job_type in db.fetch_for_ids(_JOB_TYPES, sorted(logical_jobs_by_job), org)
+        if is_action(*job_type)
+    }
+    parents_by_action = _read_parents(db, org, actions)
+    parents_by_application = (
+        _read_parents(db, org, set().union(*parents_by_action.values())) if rule.job == "parent" else {}
+    )
+    for action, parents in parents_by_action.items():
+        logical_jobs_by_job[action] = set().union(
+            *(parents_by_application.get(parent, {parent}) for parent in parents)
+        )
+    return logical_jobs_by_job
 
 
 def family_members(db: Database, org: str, rule: FoldingRule, jobs: Iterable[bytes]) -> dict[bytes, set[bytes]]:
@@ -38,7 +46,7 @@ def family_members(db: Database, org: str, rule: FoldingRule, jobs: Iterable[byt
     return members
 
 
-def _parents(db: Database, org: str, jobs: Iterable[bytes]) -> dict[bytes, set[bytes]]:
+def _read_parents(db: Database, org: str, jobs: Iterable[bytes]) -> dict[bytes, set[bytes]]:
     parents: dict[bytes, set[bytes]] = {}
     for job, parent in db.fetch_for_ids(_PARENTS, sorted(jobs), org):
         parents.setdefault(job, set()).add(parent)

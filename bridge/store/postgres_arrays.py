@@ -15,7 +15,7 @@ _LENGTH = Struct(">i")
 _NULL = _LENGTH.pack(-1)
 _ID_BYTES = 16
 _ID = _LENGTH.pack(_ID_BYTES)
-_TRUE, _FALSE = _LENGTH.pack(1) + b"\x01", _LENGTH.pack(1) + b"\x00"
+_BOOLEANS = {None: _NULL, True: _LENGTH.pack(1) + b"\x01", False: _LENGTH.pack(1) + b"\x00"}
 
 
 class _ArrayType(NamedTuple):
@@ -47,7 +47,7 @@ class ByteaArray(PackedArray):
 
 
 class TextArray(PackedArray):
-    """PostgreSQL array of texts."""
+    """PostgreSQL array of text values."""
 
 
 class BigintArray(PackedArray):
@@ -93,7 +93,7 @@ def _encode_integers(values: Sequence[int | None]) -> list[bytes]:
 
 
 def _encode_booleans(values: Sequence[bool | None]) -> list[bytes]:
-    return [_NULL if value is None else _TRUE if value else _FALSE for value in values]
+    return [_BOOLEANS[value] for value in values]
 
 
 _ENCODERS: dict[type, Any] = {bytes: _encode_bytes, str: _encode_texts, int: _encode_integers, bool: _encode_booleans}
@@ -102,11 +102,12 @@ _ENCODERS: dict[type, Any] = {bytes: _encode_bytes, str: _encode_texts, int: _en
 def array_dumpers() -> dict[type[PackedArray], type[Dumper]]:
     """Return the psycopg dumper of each array class; the values of the arrays are already encoded."""
     return {
-        array_class: _dumper(_ARRAY_TYPES[element_type].array) for element_type, array_class in _ARRAY_CLASSES.items()
+        array_class: _make_dumper(_ARRAY_TYPES[element_type].array)
+        for element_type, array_class in _ARRAY_CLASSES.items()
     }
 
 
-def _dumper(array_oid: int) -> type[Dumper]:
+def _make_dumper(array_oid: int) -> type[Dumper]:
     class PackedDumper(Dumper):
         oid = array_oid
         format = Format.BINARY

@@ -96,7 +96,7 @@ FIRST_PAGE: RunCursor = ((1 << 63) - 1, b"")
 
 def find_job(db: Database, org: str, namespace: str, name: str) -> bytes | None:
     rows = db.fetch_all(_JOB, org, canonical_job_name(org, namespace, name).id)
-    return rows[0][0] if rows else None
+    return next((job for (job,) in rows), None)
 
 
 def recent_runs(
@@ -110,8 +110,8 @@ def recent_runs(
 ) -> list[RunHistoryEntry]:
     """Read the newest runs of one job, or of all logical jobs, newest first."""
     source = _OF_LOGICAL_JOBS if job is None else _OF_JOB
-    values = () if job is None else (job,)
-    return _read_runs(db, f"{source} AND {_FAILED}" if failed else source, org, limit, *cursor, *values)
+    job_values = () if job is None else (job,)
+    return _read_runs(db, f"{source} AND {_FAILED}" if failed else source, org, limit, *cursor, *job_values)
 
 
 def recent_steps(db: Database, org: str, limit: int, run: bytes) -> list[RunHistoryEntry]:

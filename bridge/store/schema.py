@@ -60,7 +60,7 @@ def upgrade_sqlite(path: Path) -> None:
     with engine.connect() as sa_connection:
         sa_connection.exec_driver_sql("PRAGMA journal_mode=WAL")
         sa_connection.exec_driver_sql("BEGIN IMMEDIATE")
-        _migrate(sa_connection, sqlite_schema_version(_driver(sa_connection)), str(path), SQLITE)
+        _migrate(sa_connection, sqlite_schema_version(_driver_connection(sa_connection)), str(path), SQLITE)
         sa_connection.commit()
 
 
@@ -77,7 +77,7 @@ def upgrade_postgres(url: str, name: str) -> None:
         "postgresql+psycopg://", creator=lambda: psycopg.connect(url, connect_timeout=10), poolclass=sa.NullPool
     )
     with engine.connect() as sa_connection:
-        driver = _driver(sa_connection)
+        driver = _driver_connection(sa_connection)
         driver.execute(f"SELECT pg_advisory_lock({SCHEMA_LOCK})")  # released when the connection closes
         exists = driver.execute(_EXISTS).fetchone()[0]
         version = driver.execute(_VERSION).fetchone()[0] if exists else None
@@ -94,7 +94,7 @@ def supported_versions() -> set[str]:
     return {script.revision for script in ScriptDirectory(str(_MIGRATIONS)).walk_revisions()}
 
 
-def _driver(connection: "Connection") -> Any:
+def _driver_connection(connection: "Connection") -> Any:
     """Unwrap the driver's own connection, which executes SQL unchanged."""
     return connection.connection.driver_connection
 
@@ -113,8 +113,8 @@ def _migrate(connection: "Connection", version: str | None, name: str, dialect: 
         )
     config.attributes["connection"] = connection
     command.upgrade(config, "head")
-    _create_views(_driver(connection), view_queries(dialect))
-    create_triggers(_driver(connection), dialect)
+    _create_views(_driver_connection(connection), view_queries(dialect))
+    create_triggers(_driver_connection(connection), dialect)
     connection.execute(
         sa.text(
             "INSERT INTO ol_schema_version VALUES (:id, :spec, :head, :now, 'lineage-bridge store')"

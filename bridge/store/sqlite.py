@@ -192,16 +192,16 @@ class SqliteDatabase:
         stops after a hundred problems. If it reports such nulls, every table is checked separately, and the affected
         tables are checked with `integrity_check`.
         """
-        problems = self._check("quick_check")
+        problems = self._check_problems("quick_check")
         misreported = {match[1] for problem in problems if (match := _NULL_PROBLEM.fullmatch(problem))}
         if misreported:
             tables = [name for (name,) in self.fetch_all(_TABLE_NAMES)]
             problems = [problem for problem in problems if not _NULL_PROBLEM.fullmatch(problem)]
             for name in tables:
-                problems += self._check(f"{'integrity' if name in misreported else 'quick'}_check('{name}')")
+                problems += self._check_problems(f"{'integrity' if name in misreported else 'quick'}_check('{name}')")
         return [f"store file: {problem}" for problem in dict.fromkeys(problems)]
 
-    def _check(self, pragma: str) -> list[str]:
+    def _check_problems(self, pragma: str) -> list[str]:
         return [problem for (problem,) in self.fetch_all(f"PRAGMA {pragma}") if problem != "ok"]
 
     def close(self) -> None:

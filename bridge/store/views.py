@@ -13,7 +13,7 @@ ORDER BY c.event_time DESC, c.run_id DESC LIMIT 1
 """
 
 
-def run_outcome_sql(d: Dialect) -> str:
+def run_outcome_sql(dialect: Dialect) -> str:
     """Build the query of run outcomes, which are reported or derived from the run's actions or application.
 
     The runs that an outcome is derived from are joined, so that each is looked up only once.
@@ -27,17 +27,17 @@ SELECT r.org_id, r.run_id,
   coalesce(x.run_id, p.run_id, q.run_id) IS NOT NULL AS status_derived,
   CASE WHEN r.event_type IN {_TERMINAL} THEN r.event_time ELSE coalesce(p.event_time, q.event_time) END AS ended_at,
   CASE WHEN r.event_type IN ('FAIL', 'ABORT') OR x.run_id IS NOT NULL
-    THEN coalesce({_error_of("r", d)}, {_error_of("x", d)}) END AS error
+    THEN coalesce({_error_message_sql("r", dialect)}, {_error_message_sql("x", dialect)}) END AS error
 FROM ol_run r
 JOIN ol_job j ON j.org_id = r.org_id AND j.job_id = r.job_id
 LEFT JOIN ol_run x ON x.org_id = r.org_id AND x.event_type = 'FAIL'
   AND x.run_id = CASE WHEN r.event_type = 'COMPLETE' AND j.job_type = 'APPLICATION' THEN ({_LAST_ACTION}) END
-{_ended_application("p", "parent_run_id")}
-{_ended_application("q", "root_run_id")}
+{_ended_application_join("p", "parent_run_id")}
+{_ended_application_join("q", "root_run_id")}
 """
 
 
-def _ended_application(alias: str, ancestor_column: str) -> str:
+def _ended_application_join(alias: str, ancestor_column: str) -> str:
     """Join the ended application, if any, to which a run without a terminal event belongs."""
     return f"""LEFT JOIN ol_run {alias} ON {alias}.org_id = r.org_id
   AND {alias}.run_id = CASE WHEN r.event_type IN {_TERMINAL} THEN NULL ELSE r.{ancestor_column} END
@@ -45,29 +45,29 @@ def _ended_application(alias: str, ancestor_column: str) -> str:
     SELECT aj.job_type FROM ol_job aj WHERE aj.org_id = {alias}.org_id AND aj.job_id = {alias}.job_id)"""
 
 
-def _error_of(run: str, d: Dialect) -> str:
+def _error_message_sql(run: str, dialect: Dialect) -> str:
     """Select the error message of a run; `errorMessage` sorts before Spark's own facet and takes precedence."""
     return f"""(
-    SELECT m.message FROM (SELECT f.name, {d.error_message.format("f.body")} AS message FROM facet f
-      WHERE f.org_id = {run}.org_id AND f.owner_id = {run}.run_id AND f.about_id = {d.zero_id}
+    SELECT m.message FROM (SELECT f.name, {dialect.error_message.format("f.body")} AS message FROM facet f
+      WHERE f.org_id = {run}.org_id AND f.owner_id = {run}.run_id AND f.about_id = {dialect.zero_id}
         AND f.name IN ('errorMessage', 'spark.exception')) m
     WHERE m.message <> '' ORDER BY m.name LIMIT 1)"""
 
 
-def process_run_sql(d: Dialect) -> str:
+def process_run_sql(dialect: Dialect) -> str:
     """Build the query of the view `process_run`: runs in the shape of the data catalog."""
     return f"""
 SELECT r.org_id, r.run_id, r.run_uuid, r.job_id AS process_id,
-  {d.iso.format("coalesce(r.started_at, r.created_at)")} AS start_ts, {d.iso.format("o.ended_at")} AS end_ts,
+  {dialect.iso.format("coalesce(r.started_at, r.created_at)")} AS start_ts, {dialect.iso.format("o.ended_at")} AS end_ts,
   o.status, o.status_derived, o.error AS error_message,
   r.least_claimant <> r.greatest_claimant AS claim_disputed,
   1 AS attempt, r.parent_run_uuid, NULL AS log_location,
-  (SELECT {d.run_facets.format("f.name", "f.body")} FROM (
+  (SELECT {dialect.run_facets.format("f.name", "f.body")} FROM (
      SELECT name, body FROM facet
-     WHERE org_id = r.org_id AND owner_id = r.run_id AND about_id = {d.zero_id} AND body IS NOT NULL
+     WHERE org_id = r.org_id AND owner_id = r.run_id AND about_id = {dialect.zero_id} AND body IS NOT NULL
      ORDER BY name) f) AS facets_json,
-  {d.iso.format("r.created_at")} AS created_at,
-  (SELECT {d.iso.format("max(at.seen)")} FROM (
+  {dialect.iso.format("r.created_at")} AS created_at,
+  (SELECT {dialect.iso.format("max(at.seen)")} FROM (
      SELECT r.updated_at AS seen
      UNION ALL SELECT c.updated_at FROM ol_run c
      WHERE c.org_id = r.org_id AND c.parent_run_id = r.run_id) at) AS last_activity_ts
@@ -76,22 +76,22 @@ JOIN run_outcome o ON o.org_id = r.org_id AND o.run_id = r.run_id
 """
 
 
-def view_queries(d: Dialect) -> dict[str, str]:
+def view_queries(dialect: Dialect) -> dict[str, str]:
     """Build the queries of all views, ordered by dependency."""
     return {
-        "class_schema": _class_schema(d),
-        "class_field": d.group_columns_query,
-        "ol_dataset_field": _ol_dataset_field(d),
+        "class_schema": _class_schema_sql(dialect),
+        "class_field": dialect.group_columns_query,
+        "ol_dataset_field": _ol_dataset_field_sql(dialect),
         "ol_column_lineage": _OL_COLUMN_LINEAGE,
-        "dataset": _dataset(d),
-        "process": _process(d),
-        "run_outcome": run_outcome_sql(d),
-        "process_run": process_run_sql(d),
+        "dataset": _dataset_sql(dialect),
+        "process": _process_sql(dialect),
+        "run_outcome": run_outcome_sql(dialect),
+        "process_run": process_run_sql(dialect),
         "dataset_version_read": visible_versions_sql(),
     }
 
 
-def _group_value(column: str, order: str) -> str:
+def _group_value_sql(column: str, order: str) -> str:
     """Select the winning value of a register among all members of a dataset's identity group."""
     return (
         f"(SELECT m.{column} FROM ol_dataset m WHERE m.org_id = d.org_id AND m.class_id = d.dataset_id"
@@ -99,7 +99,7 @@ def _group_value(column: str, order: str) -> str:
     )
 
 
-def _class_schema(d: Dialect) -> str:
+def _class_schema_sql(dialect: Dialect) -> str:
     return f"""
 SELECT org_id, class_id, schema_hash, columns_json, first_seen
 FROM (
@@ -113,7 +113,7 @@ FROM (
   JOIN ol_dataset d ON d.org_id = s.org_id AND d.dataset_id = s.dataset_id
   WHERE NOT EXISTS (
     SELECT 1 FROM ol_dataset m
-    JOIN facet f ON f.org_id = m.org_id AND f.owner_id = m.dataset_id AND f.about_id = {d.zero_id}
+    JOIN facet f ON f.org_id = m.org_id AND f.owner_id = m.dataset_id AND f.about_id = {dialect.zero_id}
     WHERE m.org_id = s.org_id AND m.class_id = d.class_id AND f.name = 'schema' AND f.body IS NULL
       AND f.facet_order > s.columns_order)
 ) ranked
@@ -121,9 +121,9 @@ WHERE rn = 1
 """
 
 
-def _ol_dataset_field(d: Dialect) -> str:
+def _ol_dataset_field_sql(dialect: Dialect) -> str:
     return f"""
-SELECT d.org_id, {d.hex.format("d.dataset_id")} || ':' || c.name AS field_id, d.dataset_id,
+SELECT d.org_id, {dialect.hex.format("d.dataset_id")} || ':' || c.name AS field_id, d.dataset_id,
   c.name AS field_name, c.type AS field_type, c.description AS field_description,
   c.ordinal AS ordinal_position, c.depth, NULL AS nullable, c.first_seen AS created_at
 FROM class_field c
@@ -145,19 +145,19 @@ JOIN ol_namespace tn ON tn.org_id = c.org_id AND tn.namespace_id = t.namespace_i
 """
 
 
-def _dataset(d: Dialect) -> str:
+def _dataset_sql(dialect: Dialect) -> str:
     return f"""
 SELECT d.org_id, d.dataset_id, n.namespace_uri AS namespace, d.name,
   n.namespace_uri || '/' || d.name AS full_name,
-  {_group_value("description", "documentation_order")} AS description,
-  {_group_value("default_format", "storage_order")} AS default_format,
-  {_group_value("owner_team", "ownership_order")} AS owner_team,
-  {_group_value("owner_email", "ownership_order")} AS owner_email,
+  {_group_value_sql("description", "documentation_order")} AS description,
+  {_group_value_sql("default_format", "storage_order")} AS default_format,
+  {_group_value_sql("owner_team", "ownership_order")} AS owner_team,
+  {_group_value_sql("owner_email", "ownership_order")} AS owner_email,
   NULL AS default_sla_id, CASE WHEN d.is_active THEN 'ACTIVE' ELSE 'DEPRECATED' END AS status,
   NULL AS created_by,
-  (SELECT {d.iso.format("min(m.created_at)")} FROM ol_dataset m
+  (SELECT {dialect.iso.format("min(m.created_at)")} FROM ol_dataset m
    WHERE m.org_id = d.org_id AND m.class_id = d.dataset_id) AS created_at,
-  (SELECT {d.iso.format("max(m.updated_at)")} FROM ol_dataset m
+  (SELECT {dialect.iso.format("max(m.updated_at)")} FROM ol_dataset m
    WHERE m.org_id = d.org_id AND m.class_id = d.dataset_id) AS updated_at
 FROM ol_dataset d
 JOIN ol_namespace n ON n.org_id = d.org_id AND n.namespace_id = d.namespace_id
@@ -165,8 +165,8 @@ WHERE d.class_id = d.dataset_id
 """
 
 
-def _process(d: Dialect) -> str:
-    scheme_end = d.position.format("n.namespace_uri", "'://'")
+def _process_sql(dialect: Dialect) -> str:
+    scheme_end = dialect.position.format("n.namespace_uri", "'://'")
     return f"""
 SELECT j.org_id, j.job_id AS process_id,
   CASE WHEN substr(n.namespace_uri, 1, 10) = 'autosys://' THEN 'AUTOSYS/' || coalesce((
@@ -180,7 +180,7 @@ SELECT j.org_id, j.job_id AS process_id,
     THEN substr(n.namespace_uri, 1, {scheme_end} - 1)
     ELSE coalesce(j.integration, 'OTHER') END) AS technology,
   j.owner_team AS team, j.owner_email, 'PROCESS' AS trigger_mode,
-  {d.iso.format("j.created_at")} AS created_at, {d.iso.format("j.updated_at")} AS updated_at
+  {dialect.iso.format("j.created_at")} AS created_at, {dialect.iso.format("j.updated_at")} AS updated_at
 FROM ol_job j
 JOIN ol_namespace n ON n.org_id = j.org_id AND n.namespace_id = j.namespace_id
 """

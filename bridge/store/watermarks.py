@@ -34,19 +34,20 @@ class Watermarks:
 
     def get(self, source: str) -> Any:
         """Return the watermark of a source; None if the source was never read."""
-        rows = self._db.fetch_all(_GET, self._name(source))
-        if not rows:
-            return None
-        type_name, value = json.loads(rows[0][0])
-        return next(
-            (decode(value) for type_, (decode, _) in _TEXT_CODECS.items() if type_.__name__ == type_name), value
-        )
+        for (stored,) in self._db.fetch_all(_GET, self._key(source)):
+            type_name, encoded = json.loads(stored)
+            decoders = {codec_type.__name__: decode for codec_type, (decode, _) in _TEXT_CODECS.items()}
+            return decoders[type_name](encoded) if type_name in decoders else encoded
+        return None
 
     def set(self, source: str, value: Any) -> None:
-        value_type = next((type_ for type_ in _TEXT_CODECS if isinstance(value, type_)), type(value))
-        encoded = _TEXT_CODECS[value_type][1](value) if value_type in _TEXT_CODECS else value
+        value_type, encoded = type(value), value
+        for codec_type, (_, encode) in _TEXT_CODECS.items():
+            if isinstance(value, codec_type):
+                value_type, encoded = codec_type, encode(value)
+                break
         with self._db.transaction():
-            self._db.execute(_SET, self._name(source), json.dumps([value_type.__name__, encoded]))
+            self._db.execute(_SET, self._key(source), json.dumps([value_type.__name__, encoded]))
 
-    def _name(self, source: str) -> str:
+    def _key(self, source: str) -> str:
         return f"watermark/{self._org}/{source}"

@@ -183,7 +183,7 @@ class Writer:
         self._append_rejected([item for item in group if isinstance(item, RejectedInput)])
         self._count_inputs(group)
         for row_class in TABLES.values():
-            self._merge(row_class, changes.rows(row_class), stored_rows)
+            self._merge_rows(row_class, changes.rows(row_class), stored_rows)
         regrouped = self._identity_groups.update(changes, new_symlinks)
         update_is_active(self._db, self._org, changes, regrouped)
         self._active_columns.update(changes)
@@ -242,16 +242,17 @@ class Writer:
         """Count the inputs of a group by source in the intake ledger, regardless of their outcome."""
         events, rejected = Counter[str](), Counter[str]()
         for item in group:
-            (events if isinstance(item, IncomingEvent) else rejected)[item.source] += item.receipts
+            counter = events if isinstance(item, IncomingEvent) else rejected
+            counter[item.source] += item.receipts
         self._db.execute_many(
             _ADD_TO_LEDGER,
             [
-                (self._org, name, self._writer_id, events[name], rejected[name], 0)
-                for name in sorted(events | rejected)
+                (self._org, source, self._writer_id, events[source], rejected[source], 0)
+                for source in sorted(events | rejected)
             ],
         )
 
-    def _merge(self, row_class: type[Row], rows: list[Row], stored_rows: list[_StoredRow]) -> None:
+    def _merge_rows(self, row_class: type[Row], rows: list[Row], stored_rows: list[_StoredRow]) -> None:
         if row_class in _CACHED_CLASSES:
             rows = self._rows_not_yet_stored(row_class, rows, stored_rows)
         if rows:
@@ -278,8 +279,8 @@ class Writer:
         """Recompute all identity groups if the rules have changed since they were last computed."""
         name, rules = f"never_link/{self._org}", msgspec.json.encode(sorted(never_link)).decode()
         with self._db.transaction():
-            row = self._db.fetch_all(_GET_RULES, name)
-            if (row[0][0] if row else "[]") == rules:
+            stored_rules = next((value for (value,) in self._db.fetch_all(_GET_RULES, name)), "[]")
+            if stored_rules == rules:
                 return
             self._db.lock(f"classes of {self._org}")
             linked = {dataset for (dataset,) in self._db.fetch_all(_LINKED_DATASETS, self._org)}

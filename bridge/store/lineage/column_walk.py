@@ -12,8 +12,6 @@ _ROW = """
 t.class_id, c.target_field, s.class_id, c.source_field, c.transformation_type, c.transformation_subtype, c.masking,
   c.job_id, c.lineage_id, c.is_active
 """
-#: Indexes of the last two columns of a row.
-_LINEAGE_ID, _IS_ACTIVE = -2, -1
 _INTO = f"""
 SELECT {_ROW} FROM ol_dataset t
 JOIN column_lineage c ON c.org_id = t.org_id AND c.target_id = t.dataset_id
@@ -83,7 +81,7 @@ class ColumnLineageWalker:
         for _ in range(depth):
             candidates = self._fetch_hops(_INTO if upstream else _OUT_OF, {dataset for dataset, _ in frontier})
             next_frontier: list[ColumnKey] = []
-            for hop in sorted(_select_hops(candidates, frontier, upstream)):
+            for hop in sorted(_select_hops(candidates, frontier, upstream=upstream)):
                 if len(hops) == max_edges:
                     return ColumnWalk(start, hops, "size")
                 hops.append(hop)
@@ -108,8 +106,8 @@ class ColumnLineageWalker:
         if self._until != NO_TIME_LIMIT:
             active = self._active_lineage_ids(rows)
         else:
-            active = {row[_LINEAGE_ID] for row in rows if row[_IS_ACTIVE]}
-        return {_hop(row) for row in rows if row[_LINEAGE_ID] in active}
+            active = {lineage_id for *_, lineage_id, is_active in rows if is_active}
+        return {_column_hop(hop_columns) for *hop_columns, lineage_id, _ in rows if lineage_id in active}
 
     def _active_lineage_ids(self, rows: list[tuple[Any, ...]]) -> set[bytes]:
         """Find the lineage ids that were active at the given time."""
@@ -117,12 +115,12 @@ class ColumnLineageWalker:
         return {lineage_id for (members,) in sets for lineage_id in split_ids(members)}
 
 
-def _hop(row: tuple[Any, ...]) -> ColumnHop:
-    target, target_field, source, source_field, transformation_type, subtype, masking, job, *_ = row
+def _column_hop(columns: list[Any]) -> ColumnHop:
+    target, target_field, source, source_field, transformation_type, subtype, masking, job = columns
     return ColumnHop((target, target_field), (source, source_field), transformation_type, subtype, bool(masking), job)
 
 
-def _select_hops(hops: Iterable[ColumnHop], frontier: Collection[ColumnKey], upstream: bool) -> list[ColumnHop]:
+def _select_hops(hops: Iterable[ColumnHop], frontier: Collection[ColumnKey], *, upstream: bool) -> list[ColumnHop]:
     """Select the hops that start or end at columns of the frontier; upstream, also hops into their whole datasets."""
     columns = set(frontier)
     if not upstream:

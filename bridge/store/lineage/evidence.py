@@ -169,8 +169,8 @@ class EdgeEvidenceReader:
     ) -> Iterator[EdgeEvidence]:
         """Yield the edges that column lineage asserts; `column_sources` are pairs of lineage id and source group."""
         source_by_lineage_id = dict(column_sources)
-        sets = self._db.fetch_for_ids(_SETS, sorted({row[-1] for row in column_sets}), self._org)
-        sources = {
+        sets = self._db.fetch_for_ids(_SETS, sorted({set_id for *_, set_id in column_sets}), self._org)
+        sources_by_set = {
             set_id: {
                 source_by_lineage_id[lineage_id]
                 for lineage_id in split_ids(members)
@@ -178,9 +178,9 @@ class EdgeEvidenceReader:
             }
             for set_id, members in sets
         }
-        for *row, last_seen, set_id in column_sets:
-            for source in sources[set_id]:
-                yield EdgeEvidence._make((*row, source, "column", last_seen))
+        for *target_and_jobs, last_seen, set_id in column_sets:
+            for source in sources_by_set[set_id]:
+                yield EdgeEvidence._make((*target_and_jobs, source, "column", last_seen))
 
 
 @cache

@@ -73,14 +73,14 @@ class LineageGraph:
         """Find the group of a dataset by the id of any member."""
         return group_ids(self._db, self._org, [dataset]).get(dataset)
 
-    def find_by_full_name(self, text: str) -> bytes | None:
+    def find_by_full_name(self, full_name: str) -> bytes | None:
         """Find a dataset by namespace and name in one string, split at the longest namespace that exists."""
-        for (namespace,) in self._db.fetch_all(_NAMESPACES, self._org, text):
-            rest = text[len(namespace) :]
-            for name in (rest, rest[1:]):  # with the separator, or without
-                if name and (found := self.find_dataset(namespace, name)):
-                    return found
-        return self.find_dataset("file", text) if text.startswith("/") else None
+        for (namespace,) in self._db.fetch_all(_NAMESPACES, self._org, full_name):
+            remainder = full_name[len(namespace) :]
+            for name in (remainder, remainder[1:]):  # with the separator, or without
+                if name and (dataset := self.find_dataset(namespace, name)):
+                    return dataset
+        return self.find_dataset("file", full_name) if full_name.startswith("/") else None
 
     def dataset_name(self, dataset: bytes) -> QualifiedName:
         return self.dataset_names([dataset])[dataset]
@@ -104,27 +104,27 @@ class LineageGraph:
 
     def upstream(self, datasets: Collection[bytes]) -> set[Edge]:
         """Find all edges into datasets (group ids), each with its strongest evidence."""
-        return self._fold_all(list(self._edges.into(datasets)))
+        return self._fold_into_edges(list(self._edges.into(datasets)))
 
     def downstream(self, datasets: Collection[bytes]) -> set[Edge]:
         """Find the outgoing edges of the datasets with these group ids, each with its strongest evidence."""
-        return self._fold_all(list(self._edges.out_of(datasets)))
+        return self._fold_into_edges(list(self._edges.out_of(datasets)))
 
-    def _fold_all(self, evidence: list[EdgeEvidence]) -> set[Edge]:
+    def _fold_into_edges(self, evidence: list[EdgeEvidence]) -> set[Edge]:
         """Fold current evidence into edges; if retired edges are requested, also fold the evidence for them."""
         self._load_step_names(evidence)
         current = evidence if self._granularity == "run" else self._retirement.current(evidence)
-        edges = self._strongest_evidence(current)
+        edges = self._strongest_edges(current)
         if self._retired and len(current) < len(evidence):
             edges = {
-                key: edge._replace(retired=True) for key, edge in self._strongest_evidence(evidence).items()
+                key: edge._replace(retired=True) for key, edge in self._strongest_edges(evidence).items()
             } | edges
-        return _without_redundant_sourceless(set(edges.values()))
+        return _drop_redundant_sourceless_edges(set(edges.values()))
 
-    def _strongest_evidence(self, evidence: list[EdgeEvidence]) -> dict[tuple[object, ...], Edge]:
+    def _strongest_edges(self, evidence: list[EdgeEvidence]) -> dict[tuple[object, ...], Edge]:
         strongest: dict[tuple[object, ...], Edge] = {}
         for item in evidence:
-            edge = self._fold(item)
+            edge = self._fold_into_edge(item)
             key = (edge.source, edge.target, edge.job, edge.step, edge.run_uuid)
             previous = strongest.get(key)
             if previous is None or _EVIDENCE.index(edge.evidence) < _EVIDENCE.index(previous.evidence):
@@ -138,7 +138,7 @@ class LineageGraph:
             self.dataset_names({item.target for item in steps})
             self.job_names({job for item in steps for job in (item.reporting_job, item.parent) if job})
 
-    def _fold(self, evidence: EdgeEvidence) -> Edge:
+    def _fold_into_edge(self, evidence: EdgeEvidence) -> Edge:
         source, target = evidence.source, evidence.target
         if evidence.reporting_job is None:
             return Edge(source, target, None, "", evidence.evidence)
@@ -152,7 +152,7 @@ class LineageGraph:
         return Edge(source, target, job, step, evidence.evidence, evidence.run_uuid)
 
 
-def _without_redundant_sourceless(edges: set[Edge]) -> set[Edge]:
+def _drop_redundant_sourceless_edges(edges: set[Edge]) -> set[Edge]:
     """Drop an edge without a source if the same producer also has an edge with a source into the same dataset."""
     with_source = {(edge.target, edge.job, edge.step, edge.run_uuid) for edge in edges if edge.source is not None}
     return {

@@ -68,46 +68,54 @@ class RetirementPolicy:
             if item.last_seen >= oldest_current.get(logical_job_of(item, self._rule) or b"", 0)
         ]
 
-    def oldest_current(self, oldest: dict[bytes, int]) -> dict[bytes, int]:
+    def oldest_current(self, earliest_seen: dict[bytes, int]) -> dict[bytes, int]:
         """Map jobs to the time since which an edge must have been seen to count as current.
 
-        `oldest` maps each job to the earliest of the times at which its edges were last seen. The result may omit
+        `earliest_seen` maps each job to the earliest of the times at which its edges were last seen. The result may omit
         jobs without retired edges.
         """
         if not self._rule.retire_after:
             return {}
-        candidates = {job for job, seen in oldest.items() if seen != NO_TIME_LIMIT} - self._oldest_current.keys()
-        for job in self._with_newer_runs({job: oldest[job] for job in candidates}):
+        candidates = {
+            job for job, seen in earliest_seen.items() if seen != NO_TIME_LIMIT
+        } - self._oldest_current.keys()
+        for job in self._possibly_retired_jobs({job: earliest_seen[job] for job in candidates}):
             starts = self.complete_run_starts(job, self._rule.retire_after)
             self._oldest_current[job] = starts[-1] if len(starts) == self._rule.retire_after else 0
         return self._oldest_current
 
     def complete_run_starts(self, job: bytes, limit: int) -> list[int]:
         """List the start times of a job's newest complete runs that read or wrote anything, newest first."""
-        values = (self._until, limit)
-        starts = [start for (start,) in self._db.fetch_all(_REPORTED, self._org, job, *values)]
+        bounds = (self._until, limit)
+        starts = [start for (start,) in self._db.fetch_all(_REPORTED, self._org, job, *bounds)]
         if self._rule.job == "parent":
             for _, application in self._db.fetch_for_ids(_APPLICATIONS, [job], self._org):
-                starts += [start for (start,) in self._db.fetch_all(_STARTED, self._org, application, *values, job)]
+                starts += [start for (start,) in self._db.fetch_all(_STARTED, self._org, application, *bounds, job)]
         return sorted(starts, reverse=True)[:limit]
 
-    def _with_newer_runs(self, oldest: dict[bytes, int]) -> Iterable[bytes]:
+    def _possibly_retired_jobs(self, earliest_seen: dict[bytes, int]) -> Iterable[bytes]:
         """Select the jobs whose oldest edge may be retired, judging by their runs since it was last seen."""
         offset = self._rule.retire_after - 1
-        nth_starts = dict(self._db.fetch_for_ids(_NTH_NEWEST_START, sorted(oldest), self._org, self._until, offset))
-        newer = {job for job, start in nth_starts.items() if start is not None and start > oldest[job]}
-        yield from newer
-        others = sorted(nth_starts.keys() - newer)
-        if self._rule.job == "parent" and others:
+        nth_starts = dict(
+            self._db.fetch_for_ids(_NTH_NEWEST_START, sorted(earliest_seen), self._org, self._until, offset)
+        )
+        retirable = {job for job, start in nth_starts.items() if start is not None and start > earliest_seen[job]}
+        yield from retirable
+        other_jobs = sorted(nth_starts.keys() - retirable)
+        if self._rule.job == "parent" and other_jobs:
             # runs of applications count as well if the job that started them reports no events of those runs
-            pairs = self._db.fetch_for_ids(_APPLICATIONS, others, self._org)
-            applications = {application for _, application in pairs}
+            job_applications = self._db.fetch_for_ids(_APPLICATIONS, other_jobs, self._org)
+            applications = {application for _, application in job_applications}
             application_starts = (
                 dict(self._db.fetch_for_ids(_NTH_NEWEST_START, sorted(applications), self._org, self._until, 0))
                 if applications
                 else {}
             )
-            yield from {job for job, application in pairs if (application_starts[application] or 0) > oldest[job]}
+            yield from {
+                job
+                for job, application in job_applications
+                if (application_starts[application] or 0) > earliest_seen[job]
+            }
 
 
 def logical_job_of(evidence: EdgeEvidence, rule: FoldingRule) -> bytes | None:

@@ -40,25 +40,24 @@ def read_related_facts(db: Database, org: str, groups: list[bytes], ids: list[by
     facts = RelatedFacts({}, {}, {}, {}, {})
     for group, columns in db.fetch_for_ids(_COLUMNS, groups, org):
         facts.columns[group] = msgspec.json.decode(columns)
-    for owner, name, body in db.fetch_for_ids(_FACETS, ids, org, NO_ID):
+    for subject, name, body in db.fetch_for_ids(_FACETS, ids, org, NO_ID):
         content = msgspec.json.decode(body)
         if name == "tags":
-            facts.tags.setdefault(owner, []).extend(_tags(content))
+            facts.tags.setdefault(subject, []).extend(_tag_keys_and_values(content))
         elif name == GOVERNANCE:
-            facts.governance[owner] = content
-            facts.tags.setdefault(owner, []).extend((term, "") for term in governance_terms(content))
-            facts.owners.setdefault(owner, []).extend(_text_list(content, "owners"))
+            facts.governance[subject] = content
+            facts.tags.setdefault(subject, []).extend((term, "") for term in governance_terms(content))
+            facts.owners.setdefault(subject, []).extend(_string_list(content, "owners"))
         else:
-            facts.owners.setdefault(owner, []).extend(
-                [text for owner_object in _objects(content, "owners") if (text := _text(owner_object, "name"))]
-            )
+            names = (_string_value(owner_object, "name") for owner_object in _object_list(content, "owners"))
+            facts.owners.setdefault(subject, []).extend(filter(None, names))
     for dataset, order, request in db.fetch_for_ids(_REQUESTS, ids, org):
-        if category := _text(msgspec.json.decode(request), "category"):
+        if category := _string_value(msgspec.json.decode(request), "category"):
             facts.categories[dataset] = max(facts.categories.get(dataset, (b"", "")), (order, category))
     return facts
 
 
-def _objects(body: dict[str, Any], key: str) -> Iterator[dict[str, Any]]:
+def _object_list(body: dict[str, Any], key: str) -> Iterator[dict[str, Any]]:
     """List the objects of a list in a facet. Facets are stored as they were sent, so they may have any shape."""
     items = body.get(key)
     return (item for item in items if isinstance(item, dict)) if isinstance(items, list) else iter(())
@@ -69,26 +68,26 @@ def governance_terms(governance: dict[str, Any]) -> list[str]:
     terms = [
         term
         for key in ("tags", "classifications", "glossaryTerms", "dataProducts")
-        for term in _text_list(governance, key)
+        for term in _string_list(governance, key)
     ]
-    return terms + [word for key in ("domain", "tier", "certification") if (word := _text(governance, key))]
+    return terms + [word for key in ("domain", "tier", "certification") if (word := _string_value(governance, key))]
 
 
-def _text_list(body: dict[str, Any], key: str) -> list[str]:
+def _string_list(body: dict[str, Any], key: str) -> list[str]:
     items = body.get(key)
     return [text for text in items if isinstance(text, str)] if isinstance(items, list) else []
 
 
-def _text(body: dict[str, Any], key: str) -> str:
+def _string_value(body: dict[str, Any], key: str) -> str:
     text = body.get(key)
     return text.strip() if isinstance(text, str) else ""
 
 
-def _tags(body: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _tag_keys_and_values(body: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """List the tags of a dataset or job and of its columns, each with its value unless that is `true`."""
-    for tag in _objects(body, "tags"):
-        if key := _text(tag, "key"):
-            value = _text(tag, "value")
+    for tag in _object_list(body, "tags"):
+        if key := _string_value(tag, "key"):
+            value = _string_value(tag, "value")
             yield key, "" if value.lower() == "true" else value
 
 
@@ -158,10 +157,10 @@ def build_documents(db: Database, org: str, ids: Collection[bytes]) -> Iterator[
     for member in (*members, *jobs):
         members_by_entry.setdefault(member.entry, []).append(member)
     for entry, members in sorted(members_by_entry.items()):
-        yield _document("dataset" if entry in groups else "job", entry, sorted(members), facts)
+        yield _build_document("dataset" if entry in groups else "job", entry, sorted(members), facts)
 
 
-def _document(kind: str, entry: bytes, members: list[_Member], facts: RelatedFacts) -> SearchDocument:
+def _build_document(kind: str, entry: bytes, members: list[_Member], facts: RelatedFacts) -> SearchDocument:
     representative = next(member for member in members if member.id == entry)
     tags = sorted({tag for member in members for tag in facts.tags.get(member.id, ())})
     owners = {owner for member in members for owner in facts.owners.get(member.id, ())}
@@ -171,10 +170,10 @@ def _document(kind: str, entry: bytes, members: list[_Member], facts: RelatedFac
         representative.namespace,
         representative.name,
         governance.get("description")
-        or _newest((member.documentation_order, member.description) for member in members),
+        or _newest_value((member.documentation_order, member.description) for member in members),
         sorted(owners),
         [f"{key}:{value}" if value else key for key, value in tags],
-        _newest((member.storage_order, member.format) for member in members) or None,
+        _newest_value((member.storage_order, member.format) for member in members) or None,
         governance.get("category") or _category(members, tags, facts),
         bool(representative.active),
     )
@@ -182,7 +181,7 @@ def _document(kind: str, entry: bytes, members: list[_Member], facts: RelatedFac
     return SearchDocument(kind, entry, _sort_key(representative), _encode_hit(content), " ".join(words))
 
 
-def _newest(values: Iterable[tuple[bytes | None, str | None]]) -> str | None:
+def _newest_value(values: Iterable[tuple[bytes | None, str | None]]) -> str | None:
     """Select the newest value among the values of all names of a dataset or job."""
     candidates = [(order or b"", value or "") for order, value in values]
     return max(candidates)[1] or None
@@ -197,15 +196,15 @@ def _category(members: list[_Member], tags: list[tuple[str, str]], facts: Relate
 
 
 def _document_tokens(
-    kind: str, members: list[_Member], content: HitContent, columns: list[dict[str, Any]], keys: list[str]
+    kind: str, members: list[_Member], content: HitContent, columns: list[dict[str, Any]], tag_keys: list[str]
 ) -> list[str]:
-    exact = {token for member in members for token in tokens.names(member.namespace, member.name)}
-    filters = {tokens.namespace_token(member.namespace) for member in members}
-    filters.add(tokens.value(tokens.KIND, kind))
-    filters.update(tokens.value(tokens.OWNER, owner) for owner in content.owners)
-    filters.update(tokens.value(tokens.TAG, tag) for tag in (*content.tags, *keys))
+    name_tokens = {token for member in members for token in tokens.names(member.namespace, member.name)}
+    filter_tokens = {tokens.namespace_token(member.namespace) for member in members}
+    filter_tokens.add(tokens.value(tokens.KIND, kind))
+    filter_tokens.update(tokens.value(tokens.OWNER, owner) for owner in content.owners)
+    filter_tokens.update(tokens.value(tokens.TAG, tag) for tag in (*content.tags, *tag_keys))
     optional = ((tokens.CATEGORY, content.category), (tokens.FORMAT, content.format))
-    filters.update(tokens.value(letter, value) for letter, value in optional if value)
+    filter_tokens.update(tokens.value(first_letter, value) for first_letter, value in optional if value)
     member_names = [member.name for member in members]
     texts = (
         *member_names,
@@ -215,7 +214,9 @@ def _document_tokens(
         *(column["name"] for column in columns),
         *(column.get("description") or "" for column in columns),
     )
-    return sorted({*exact, *filters, *tokens.words(tokens.NAME, member_names), *tokens.words(tokens.ANY, texts)})
+    return sorted(
+        {*name_tokens, *filter_tokens, *tokens.words(tokens.NAME, member_names), *tokens.words(tokens.ANY, texts)}
+    )
 
 
 def _encode_hit(content: HitContent) -> str:

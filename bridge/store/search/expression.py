@@ -23,31 +23,41 @@ def to_tsquery(expression: SearchExpression) -> str:
     return _render(expression, " & !({0})", " & ", " | ", "'{0}'", "'{0}':*")
 
 
-def _render(expression: SearchExpression, exclusion: str, and_: str, or_: str, exact: str, prefix: str) -> str:
-    def token(query_token: QueryToken) -> str:
-        return (prefix if query_token.prefix else exact).format(query_token.text)
+def _render(
+    expression: SearchExpression, exclusion: str, and_: str, or_: str, exact_token: str, token_prefix: str
+) -> str:
+    """Render with the operators and format strings of a query language."""
 
-    def word(alternatives: QueryWord) -> str:
-        return "(" + or_.join("(" + and_.join(map(token, tokens)) + ")" for tokens in alternatives) + ")"
+    def render_token(token: QueryToken) -> str:
+        return (token_prefix if token.prefix else exact_token).format(token.text)
 
-    def all_of(words: Sequence[QueryWord]) -> str:
-        return and_.join(map(word, words))
+    def render_word(alternatives: QueryWord) -> str:
+        return "(" + or_.join("(" + and_.join(map(render_token, tokens)) + ")" for tokens in alternatives) + ")"
 
-    return f"({all_of(expression.words)})" + "".join(exclusion.format(all_of(words)) for words in expression.without)
+    def render_words(words: Sequence[QueryWord]) -> str:
+        return and_.join(map(render_word, words))
+
+    exclusions = "".join(exclusion.format(render_words(words)) for words in expression.without)
+    return f"({render_words(expression.words)}){exclusions}"
 
 
-def to_like(expression: SearchExpression, first: int) -> tuple[str, list[str]]:
-    """Render as LIKE conditions on words surrounded by spaces; values are bound from `?first` on."""
+def to_like(expression: SearchExpression, first_parameter: int) -> tuple[str, list[str]]:
+    """Render as LIKE conditions on words surrounded by spaces; returns the condition and the values to bind.
+
+    The values are numbered from `first_parameter`.
+    """
     values: list[str] = []
 
-    def token(query_token: QueryToken) -> str:
-        values.append(f"% {query_token.text}%" if query_token.prefix else f"% {query_token.text} %")
-        return f"words LIKE ?{first + len(values) - 1}"
+    def render_token(token: QueryToken) -> str:
+        values.append(f"% {token.text}%" if token.prefix else f"% {token.text} %")
+        return f"words LIKE ?{first_parameter + len(values) - 1}"
 
-    def all_of(words: Sequence[QueryWord]) -> str:
-        return " AND ".join(
-            "(" + " OR ".join("(" + " AND ".join(map(token, tokens)) + ")" for tokens in word) + ")" for word in words
-        )
+    def render_word(alternatives: QueryWord) -> str:
+        return "(" + " OR ".join("(" + " AND ".join(map(render_token, tokens)) + ")" for tokens in alternatives) + ")"
 
-    condition = all_of(expression.words) + "".join(f" AND NOT ({all_of(words)})" for words in expression.without)
+    def render_words(words: Sequence[QueryWord]) -> str:
+        return " AND ".join(map(render_word, words))
+
+    condition = render_words(expression.words)
+    condition += "".join(f" AND NOT ({render_words(words)})" for words in expression.without)
     return condition, values

@@ -132,8 +132,8 @@ def search(
             if round_ < cursor.round or len(hits) > limit:
                 continue
             after_key = cursor.sort_key if round_ == cursor.round else b""
-            rows = _find(db, org, expression, after_key, limit + 1 - len(hits))
-            hits.extend((_SearchCursor(round_, sort_key), _hit(*row)) for sort_key, *row in rows)
+            rows = _find_entries(db, org, expression, after_key, limit + 1 - len(hits))
+            hits.extend((_SearchCursor(round_, sort_key), _to_hit(*row)) for sort_key, *row in rows)
         suggestions = [] if hits or after else _find_suggestions(db, org, criteria)
     next_cursor = _format_cursor(hits[limit - 1][0]) if len(hits) > limit else None
     return SearchResult([hit for _, hit in hits[:limit]], pending, next_cursor, suggestions)
@@ -158,9 +158,15 @@ def _build_rounds(criteria: SearchCriteria) -> list[SearchExpression]:
 
 
 def _build_filters(criteria: SearchCriteria) -> tuple[QueryWord, ...]:
-    exact = ((tokens.OWNER, criteria.owner), (tokens.TAG, criteria.tag), (tokens.CATEGORY, criteria.category))
-    values = [(letter, value) for letter, value in (*exact, (tokens.FORMAT, criteria.format)) if value is not None]
-    words: list[QueryWord] = [((QueryToken(tokens.value(letter, value)),),) for letter, value in values]
+    filters = (
+        (tokens.OWNER, criteria.owner),
+        (tokens.TAG, criteria.tag),
+        (tokens.CATEGORY, criteria.category),
+        (tokens.FORMAT, criteria.format),
+    )
+    words: list[QueryWord] = [
+        ((QueryToken(tokens.value(first_letter, value)),),) for first_letter, value in filters if value is not None
+    ]
     if criteria.namespace is not None:
         words.append(tokens.namespace_filter(criteria.namespace))
     if criteria.type is not None:
@@ -168,12 +174,12 @@ def _build_filters(criteria: SearchCriteria) -> tuple[QueryWord, ...]:
     return tuple(words)
 
 
-def _find(
+def _find_entries(
     db: Database, org: str, expression: SearchExpression, after_key: bytes, limit: int
 ) -> list[tuple[Any, ...]]:
     if not expression.words:
         return []
-    condition, values = to_like(expression, first=5)
+    condition, values = to_like(expression, first_parameter=5)
     rows = db.fetch_all(
         _AMONG_FIRST.format(condition=condition),
         org,
@@ -189,11 +195,11 @@ def _find_suggestions(db: Database, org: str, criteria: SearchCriteria) -> list[
     expression = similar_names_expression(criteria.q, _build_filters(criteria))
     if expression is None:
         return []
-    rows = _find(db, org, expression, b"", MAX_COMPARED)
-    return closest_names(criteria.q, [_hit(*row).name for _, *row in rows])
+    rows = _find_entries(db, org, expression, b"", MAX_COMPARED)
+    return closest_names(criteria.q, [_to_hit(*row).name for _, *row in rows])
 
 
-def _hit(kind: str, id_: bytes, hit_json: str) -> SearchHit:
+def _to_hit(kind: str, id_: bytes, hit_json: str) -> SearchHit:
     content = msgspec.json.decode(hit_json, type=HitContent)
     return SearchHit(kind, str(UUID(bytes=bytes(id_))), **msgspec.structs.asdict(content))
 

@@ -40,7 +40,7 @@ def normalize(text: str) -> str:
     """Remove differences in case, in width, and in how accents are encoded."""
     if text.isascii():
         return text.lower()
-    return _composed(_composed(text).casefold())
+    return _unify_characters(_unify_characters(text).casefold())
 
 
 def tokenize(texts: Iterable[str]) -> dict[str, None]:
@@ -48,8 +48,8 @@ def tokenize(texts: Iterable[str]) -> dict[str, None]:
     tokens: dict[str, None] = {}
     bytes_left = MAX_BYTES
     for text in texts:
-        for word in _WORD.finditer(_composed(text)):
-            for token in _tokens(word.group()):
+        for word in _WORD.finditer(_unify_characters(text)):
+            for token in _tokens_of_word(word.group()):
                 if token not in tokens:
                     bytes_left -= len(token.encode()) + 1
                     if bytes_left < 0 or len(tokens) == MAX_TOKENS:
@@ -60,14 +60,14 @@ def tokenize(texts: Iterable[str]) -> dict[str, None]:
 
 def parse_query(query: str) -> list[QueryWord]:
     """Parse a query: every word must match, and the last one may be a prefix."""
-    alternatives = (_alternatives(match.group()) for match in _WORD.finditer(_composed(query)))
+    alternatives = (_alternatives(match.group()) for match in _WORD.finditer(_unify_characters(query)))
     words = list(islice((word for word in alternatives if word), MAX_WORDS))
     if words:
         words[-1] = tuple((*tokens[:-1], tokens[-1]._replace(prefix=True)) for tokens in words[-1])
     return words
 
 
-def _composed(text: str) -> str:
+def _unify_characters(text: str) -> str:
     """Unify characters that look alike, and drop marks that cannot be combined with a letter."""
     if text.isascii():
         return text
@@ -79,35 +79,35 @@ def _composed(text: str) -> str:
 
 
 @bounded_lru_cache(1 << 14)
-def _tokens(word: str) -> tuple[str, ...]:
+def _tokens_of_word(word: str) -> tuple[str, ...]:
     """Return the tokens of a word: itself and its parts; in scripts without spaces, its characters and pairs."""
     if _IS_UNSPACED.match(word):
-        return tuple(dict.fromkeys((*word, *_pairs(word))))
-    return tuple(dict.fromkeys(token for token in (_fold(word), *_parts(word)) if token))
+        return tuple(dict.fromkeys((*word, *_character_pairs(word))))
+    return tuple(dict.fromkeys(token for token in (_fold(word), *_word_parts(word)) if token))
 
 
 def _alternatives(word: str) -> QueryWord:
     """List the ways in which a word of a query can match: as a whole, or by its parts."""
     if _IS_UNSPACED.match(word):
-        return (tuple(map(QueryToken, (_pairs(word) or [word])[:MAX_WORDS])),)
-    spellings = dict.fromkeys(((_fold(word),), tuple(_parts(word)[:MAX_WORDS])))
+        return (tuple(map(QueryToken, (_character_pairs(word) or [word])[:MAX_WORDS])),)
+    spellings = dict.fromkeys(((_fold(word),), tuple(_word_parts(word)[:MAX_WORDS])))
     return tuple(tuple(map(QueryToken, tokens)) for tokens in spellings if all(tokens))
 
 
-def _parts(word: str) -> list[str]:
+def _word_parts(word: str) -> list[str]:
     """Split a word between lower case and capitals, and between letters and digits."""
-    kinds = word if word.isascii() else "".join(map(_kind, word))
+    kinds = word if word.isascii() else "".join(map(_same_kind_ascii, word))
     return [part for match in _PART.finditer(kinds) if (part := _fold(word[match.start() : match.end()]))]
 
 
-def _kind(character: str) -> str:
+def _same_kind_ascii(character: str) -> str:
     """Return an ASCII character of the same kind."""
     if not character.isalpha():
         return "0"
     return "A" if character.isupper() or character.istitle() else "a"
 
 
-def _pairs(word: str) -> list[str]:
+def _character_pairs(word: str) -> list[str]:
     return [word[i : i + 2] for i in range(len(word) - 1)]
 
 
@@ -135,8 +135,8 @@ def value(letter: str, text: str) -> str:
 
 def names(namespace: str, name: str) -> set[str]:
     """Return the tokens of a whole name: the name, its short form, its last part, and the name with its namespace."""
-    last = name.rstrip("/").rpartition("/" if "/" in name else ".")[2]
-    spellings = (name, short_name(name), last, namespace + name, f"{namespace}/{name}", f"{namespace} {name}")
+    last_part = name.rstrip("/").rpartition("/" if "/" in name else ".")[2]
+    spellings = (name, short_name(name), last_part, namespace + name, f"{namespace}/{name}", f"{namespace} {name}")
     return {value(EXACT, text) for text in spellings if text}
 
 
@@ -153,7 +153,7 @@ def namespace_filter(pattern: str) -> QueryWord:
     if not pattern.endswith("*"):
         return tuple((QueryToken(namespace_token(spelling)),) for spelling in spellings)
     prefixes = (spelling[:-1].encode(errors="backslashreplace")[:_NAMESPACE_BYTES].hex() for spelling in spellings)
-    return tuple((QueryToken(NAMESPACE + beginning, prefix=True),) for beginning in prefixes)
+    return tuple((QueryToken(NAMESPACE + prefix, prefix=True),) for prefix in prefixes)
 
 
 def query_words(letter: str, query: str) -> tuple[QueryWord, ...]:

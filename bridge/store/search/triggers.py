@@ -56,17 +56,17 @@ class StalenessTrigger(NamedTuple):
     condition: str = ""
 
 
-def _triggers(d: Dialect) -> list[StalenessTrigger]:
+def _staleness_triggers(dialect: Dialect) -> list[StalenessTrigger]:
     def changed(*columns: str) -> str:
-        return " OR ".join(f"OLD.{column} {d.is_distinct} NEW.{column}" for column in columns)
+        return " OR ".join(f"OLD.{column} {dialect.is_distinct} NEW.{column}" for column in columns)
 
     dataset, job = ("NEW.dataset_id",), ("NEW.job_id",)
     owner_columns = ("owner_team", "owner_email")
     attributes_changed = changed("description", "default_format", *owner_columns)
     overtakes = _OVERTAKES.format(changes=attributes_changed)
-    schema_overtakes = _SCHEMA_OVERTAKES.format(changes=changed("columns_json"), zero_id=d.zero_id)
+    schema_overtakes = _SCHEMA_OVERTAKES.format(changes=changed("columns_json"), zero_id=dialect.zero_id)
     order_changed = changed("documentation_order", "ownership_order", "storage_order")
-    facet = f"NEW.name IN ('tags', 'ownership', 'schema', 'lineageBridge_governance') AND NEW.about_id = {d.zero_id}"
+    facet = f"NEW.name IN ('tags', 'ownership', 'schema', 'lineageBridge_governance') AND NEW.about_id = {dialect.zero_id}"
     facet_changed = f"{facet} AND ({changed('body')} OR (NEW.name = 'schema' AND ({changed('facet_order')})))"
     registration_changed = changed("status", "request_order")
     return [
@@ -90,16 +90,16 @@ def _triggers(d: Dialect) -> list[StalenessTrigger]:
     ]
 
 
-def create_triggers(driver: Any, d: Dialect) -> None:
+def create_triggers(driver: Any, dialect: Dialect) -> None:
     """Recreate the triggers that queue stale documents."""
-    for trigger in _triggers(d):
-        queue = _QUEUE_IF if trigger.condition else _QUEUE
-        parts = {
+    for trigger in _staleness_triggers(dialect):
+        template = _QUEUE_IF if trigger.condition else _QUEUE
+        fragments = {
             "name": f"stale_{trigger.name}",
             "table": trigger.table,
             "event": trigger.event,
             "when": f"WHEN ({trigger.when})" if trigger.when else "",
-            "body": "; ".join(queue.format(id=id_, condition=trigger.condition) for id_ in trigger.ids),
+            "body": "; ".join(template.format(id=id_, condition=trigger.condition) for id_ in trigger.ids),
         }
-        for statement in d.create_trigger:
-            driver.execute(statement.format(**parts))
+        for statement in dialect.create_trigger:
+            driver.execute(statement.format(**fragments))
