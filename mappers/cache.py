@@ -35,14 +35,14 @@ def bounded_lru_cache(maxsize: int) -> Callable[[Callable[P, V]], Callable[P, V]
     """Like `lru_cache`, for functions of strings; does not cache calls with a string of more than 512 characters."""
 
     def decorate(function: Callable[P, V]) -> Callable[P, V]:
-        cached: Any = lru_cache(maxsize=maxsize)(function)
+        cached_function: Any = lru_cache(maxsize=maxsize)(function)
 
         @wraps(function)
-        def call(*texts: Any) -> Any:
-            for text in texts:
-                if len(text) > _MAX_CHARACTERS:
-                    return function(*texts)  # type: ignore[call-arg]
-            return cached(*texts)
+        def call(*arguments: Any) -> Any:
+            for argument in arguments:
+                if len(argument) > _MAX_CHARACTERS:
+                    return function(*arguments)  # type: ignore[call-arg]
+            return cached_function(*arguments)
 
         return call  # type: ignore[return-value]
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from mappers.naming import canonical_namespace
 
-_JDBC_URL = re.compile(r"jdbc:(?:(?:jtds|microsoft):)?(?P<system>\w+)(?P<rest>[+:].*)", re.IGNORECASE | re.DOTALL)
+_JDBC_URL = re.compile(r"jdbc:(?:(?:jtds|microsoft):)?(?P<system>\w+)(?P<location>[+:].*)", re.IGNORECASE | re.DOTALL)
 #: `//host:port/database`, and the properties after `?` or `;` (in Db2, after another colon).
 _SERVER = re.compile(r"[\w+:]*?://(?P<hosts>[^/;?]*)(?:/(?P<database>[^:;?]*))?(?P<properties>.*)", re.DOTALL)
 _CREDENTIALS = re.compile(r"[;?&:,/](?:user(?:name)?|login|pass(?:word|wd)?|pwd)=[^;&]*", re.IGNORECASE)
@@ -47,29 +47,29 @@ def parse_jdbc_url(url: str) -> JdbcDatabase | None:
     match = _JDBC_URL.fullmatch(url.strip())
     if match is None:
         return None
-    system, rest = match["system"].lower(), match["rest"]
-    server = _PARSERS.get(system, _parse_server)(rest)
+    system, location = match["system"].lower(), match["location"]
+    server = _PARSERS.get(system, _parse_server)(location)
     if server is not None and server.alias:
         return JdbcDatabase(canonical_namespace(f"{system}://{server.alias}"), "", is_alias=True)
     if system == "oracle" and (server is None or not server.hosts):
         return None  # the URL contains nothing but credentials
     if server is None or not server.hosts:
         # Only the driver knows the location, so the namespace is the complete URL without credentials.
-        return JdbcDatabase(canonical_namespace(f"{system}{_CREDENTIALS.sub('', rest)}"), "")
-    hosts = ",".join(_with_port(host, _DEFAULT_PORTS.get(system)) for host in server.hosts.lower().split(","))
+        return JdbcDatabase(canonical_namespace(f"{system}{_CREDENTIALS.sub('', location)}"), "")
+    hosts = ",".join(_with_default_port(host, _DEFAULT_PORTS.get(system)) for host in server.hosts.lower().split(","))
     instance = f"/{server.instance}" if server.instance else ""
     name_parts = 2 if system in _WITHOUT_SCHEMAS else 3
     return JdbcDatabase(canonical_namespace(f"{system}://{hosts}{instance}"), server.database, name_parts)
 
 
-def _parse_server(rest: str) -> _JdbcServer | None:
-    match = _SERVER.fullmatch(rest)
+def _parse_server(location: str) -> _JdbcServer | None:
+    match = _SERVER.fullmatch(location)
     return _JdbcServer(_without_login(match["hosts"]), match["database"] or "") if match else None
 
 
-def _parse_oracle(rest: str) -> _JdbcServer | None:
+def _parse_oracle(location: str) -> _JdbcServer | None:
     """Parse `:thin:@//host:port/service`, `:thin:@host:port:sid`, a descriptor in parentheses, or an alias."""
-    _, separator, target = rest.rpartition("@")
+    _, separator, target = location.rpartition("@")
     if not separator:
         return None
     if "(" in target:
@@ -85,31 +85,30 @@ def _parse_oracle(rest: str) -> _JdbcServer | None:
     if slash:
         return _JdbcServer(host, service.partition(":")[0])
     host_and_port, colon, sid = target.rpartition(":")
-    return (
-        _JdbcServer(host_and_port, sid)
-        if colon and not sid.isdigit() and not sid.endswith("]")
-        else _JdbcServer(target)
-    )
+    if colon and not sid.isdigit() and not sid.endswith("]"):
+        return _JdbcServer(host_and_port, sid)
+    return _JdbcServer(target)
 
 
-def _parse_sql_server(rest: str) -> _JdbcServer | None:
-    match = _SERVER.fullmatch(rest)
+def _parse_sql_server(location: str) -> _JdbcServer | None:
+    match = _SERVER.fullmatch(location)
     if match is None:
         return None
     properties = _parse_properties(match["properties"], ";")
     server, _, instance = _without_login(match["hosts"]).partition("\\")
     instance, colon, port = instance.partition(":")
     server = server or properties.get("servername", "")
-    port = port if colon else properties.get("portnumber", "") if not _PORT.search(server) else ""
+    if not colon and not _PORT.search(server):
+        port = properties.get("portnumber", "")
     database = match["database"] or properties.get("databasename") or properties.get("database", "")
     return _JdbcServer(
         f"{server}:{port}" if port else server, database, instance or properties.get("instancename", "")
     )
 
 
-def _parse_teradata(rest: str) -> _JdbcServer | None:
+def _parse_teradata(location: str) -> _JdbcServer | None:
     """Parse `://host/DATABASE=x,DBS_PORT=y`."""
-    match = _SERVER.fullmatch(rest)
+    match = _SERVER.fullmatch(location)
     if match is None:
         return None
     properties = _parse_properties(match["database"] or "", ",")
@@ -123,13 +122,13 @@ _PARSERS: Mapping[str, Callable[[str], _JdbcServer | None]] = {
 
 
 def _parse_properties(text: str, separator: str) -> dict[str, str]:
-    pairs = (part.partition("=") for part in text.split(separator))
-    return {key.strip().lower(): value.strip() for key, equals, value in pairs if equals}
+    assignments = (assignment.partition("=") for assignment in text.split(separator))
+    return {key.strip().lower(): value.strip() for key, equals, value in assignments if equals}
 
 
-def _without_login(text: str) -> str:
-    return text.rpartition("@")[2]
+def _without_login(hosts: str) -> str:
+    return hosts.rpartition("@")[2]
 
 
-def _with_port(host: str, port: int | None) -> str:
-    return f"{host}:{port}" if port and not _PORT.search(host) else host
+def _with_default_port(host: str, default_port: int | None) -> str:
+    return f"{host}:{default_port}" if default_port and not _PORT.search(host) else host

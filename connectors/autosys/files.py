@@ -12,7 +12,7 @@ _MIN_ZERO_SHARE = 0.3
 
 
 class DecodedText(NamedTuple):
-    """A text and its encoding; `lossy` if invalid bytes were replaced."""
+    """A text and its encoding; `lossy` means that invalid bytes were replaced."""
 
     text: str
     encoding: str
@@ -27,19 +27,19 @@ def decode_text(raw: bytes) -> DecodedText:
     """
     for bom, encoding in _BYTE_ORDER_MARKS:
         if raw.startswith(bom):
-            return _decode(raw, encoding)
+            return _decode_leniently(raw, encoding)
     sample = raw[:4096]
     if sample.count(0):
         odd_zeros, even_zeros = sample[1::2].count(0), sample[::2].count(0)
         if max(odd_zeros, even_zeros) >= _MIN_ZERO_SHARE * len(sample) / 2:
-            return _decode(raw, "utf-16-le" if odd_zeros >= even_zeros else "utf-16-be")
+            return _decode_leniently(raw, "utf-16-le" if odd_zeros >= even_zeros else "utf-16-be")
     try:
         return DecodedText(raw.decode("utf-8"), "utf-8")
     except UnicodeDecodeError:
-        return _decode(raw, "cp1252")
+        return _decode_leniently(raw, "cp1252")
 
 
-def _decode(raw: bytes, encoding: str) -> DecodedText:
+def _decode_leniently(raw: bytes, encoding: str) -> DecodedText:
     try:
         return DecodedText(raw.decode(encoding), encoding)
     except UnicodeDecodeError:
@@ -63,6 +63,7 @@ def find_jil_files(paths: Iterable[Path]) -> JilFileList:
         files = sorted(file for file in path.rglob("*") if file.is_file())
         visible = [file for file in files if not any(part.startswith(".") for part in file.relative_to(path).parts)]
         jil_files = [file for file in visible if _is_jil(file)]
+        # A hidden file counts as skipped only if it is a JIL file.
         listing.files.extend(jil_files)
         listing.skipped[path] = [
             file for file in files if file not in jil_files and (file in visible or _is_jil(file))

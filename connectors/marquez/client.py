@@ -18,10 +18,13 @@ from mappers.errors import LineageBridgeError
 _TRANSIENT_STATUSES = frozenset({408, 425, 429, 502, 503, 504})
 _UNAUTHORIZED_STATUSES = frozenset({401, 403, 407})
 _WRONG_PATH_STATUSES = frozenset({404, 405, 410})
-
-
+_CREATED, _NOT_FOUND, _SERVER_ERROR = 201, 404, 500
+#: Writing an event with thousands of columns takes seconds; reading the graph of a large server takes longer.
+_READ_SECONDS = 60.0
+#: Entries per page.
+_PAGE_SIZE = 100
 _MAX_CHARACTERS = 1_000
-_TITLE = re.compile(r"<title>(.*?)</title>", re.DOTALL | re.IGNORECASE)
+_HTML_TITLE = re.compile(r"<title>(.*?)</title>", re.DOTALL | re.IGNORECASE)
 
 
 def response_error(response: HttpResponse, request: str) -> LineageBridgeError:
@@ -55,15 +58,9 @@ def _error_text(body: dict[str, Any], response: HttpResponse) -> str:
     errors = body.get("errors")
     if isinstance(errors, list):  # sorted, because their order varies
         return "; ".join(sorted(map(str, errors)))[:_MAX_CHARACTERS]
-    title = _TITLE.search(response.text)
-    return str(body.get("message") or (title[1] if title else " ".join(response.text.split())))[:_MAX_CHARACTERS]
-
-
-#: Writing an event with thousands of columns takes seconds; reading the graph of a large server takes longer.
-_READ_SECONDS = 60.0
-_CREATED, _NOT_FOUND, _SERVER_ERROR = 201, 404, 500
-#: Entries per page.
-_PAGE_SIZE = 100
+    title = _HTML_TITLE.search(response.text)
+    fallback = title[1] if title else " ".join(response.text.split())
+    return str(body.get("message") or fallback)[:_MAX_CHARACTERS]
 
 
 class MarquezClient:
@@ -86,7 +83,7 @@ class MarquezClient:
 
     def probe(self) -> None:
         """Check without retries that the server responds and is Marquez; raises the error."""
-        namespace = self._decode(self._request_once("probe", "GET", "/namespaces/default", member="name"))
+        namespace = self._decode_object(self._request_once("probe", "GET", "/namespaces/default", member="name"))
         if namespace.get("name") != "default":
             raise TargetMisconfigured(f"{self.url} has no namespace `default`: is it Marquez?")
 
@@ -105,7 +102,9 @@ class MarquezClient:
     def list_events(self, after: str, before: str, limit: int) -> list[JsonObject]:
         """List run events from `after` to `before` (exclusive) by time; events of the same time are unordered."""
         params = {"after": after, "before": before, "sortDirection": "asc", "limit": str(limit)}
-        return self._list(self._request("log", "GET", "/events/lineage", params=params, member="events"), "events")
+        return self._decode_entries(
+            self._request("log", "GET", "/events/lineage", params=params, member="events"), "events"
+        )
 
     def get_run(self, run_id: str) -> JsonObject | None:
         return self._get_or_none("run", f"/jobs/runs/{_quote(run_id)}", member="id")
@@ -124,7 +123,7 @@ class MarquezClient:
             "dataset", "GET", f"{_dataset_path(namespace, name)}/versions", params={"limit": "1"}, member="versions",
             allow_missing=True,
         )  # fmt: skip
-        versions = [] if response.status == _NOT_FOUND else self._list(response, "versions")
+        versions = [] if response.status == _NOT_FOUND else self._decode_entries(response, "versions")
         return bool(versions) and not any(version.get("createdByRun") for version in versions)
 
     def add_tag(self, namespace: str, name: str, tag: str) -> None:
@@ -142,23 +141,23 @@ class MarquezClient:
         self._request("tag", "DELETE", path, allow_missing=True)
 
     def list_namespaces(self) -> Iterator[JsonObject]:
-        return self._pages("namespaces", "/namespaces", "namespaces")
+        return self._entries_of_all_pages("namespaces", "/namespaces", "namespaces")
 
     def list_datasets(self, namespace: str) -> Iterator[JsonObject]:
         """List the datasets of a namespace, with their facets."""
-        return self._pages("datasets", f"/namespaces/{_quote(namespace)}/datasets", "datasets")
+        return self._entries_of_all_pages("datasets", f"/namespaces/{_quote(namespace)}/datasets", "datasets")
 
     def list_jobs(self, namespace: str) -> Iterator[JsonObject]:
         """List the jobs of a namespace, with their facets."""
-        return self._pages("jobs", f"/namespaces/{_quote(namespace)}/jobs", "jobs")
+        return self._entries_of_all_pages("jobs", f"/namespaces/{_quote(namespace)}/jobs", "jobs")
 
-    def _pages(self, operation: str, path: str, key: str) -> Iterator[JsonObject]:
+    def _entries_of_all_pages(self, operation: str, path: str, key: str) -> Iterator[JsonObject]:
         """Read pages up to the first incomplete page, because the reported total differs from the number of items."""
         offset = 0
         while True:
             params = {"limit": str(_PAGE_SIZE), "offset": str(offset)}
             response = self._request(operation, "GET", path, params=params, member=key, allow_missing=True)
-            entries = [] if response.status == _NOT_FOUND else self._list(response, key)
+            entries = [] if response.status == _NOT_FOUND else self._decode_entries(response, key)
             yield from entries
             offset += len(entries)
             if len(entries) < _PAGE_SIZE:
@@ -166,7 +165,7 @@ class MarquezClient:
 
     def _get_or_none(self, operation: str, path: str, *, member: str = "name") -> JsonObject | None:
         response = self._request(operation, "GET", path, member=member, allow_missing=True)
-        return None if response.status == _NOT_FOUND else self._decode(response)
+        return None if response.status == _NOT_FOUND else self._decode_object(response)
 
     def _request(
         self,
@@ -214,14 +213,14 @@ class MarquezClient:
             operation, method, path, check_response, body=body, params=params, read_seconds=_READ_SECONDS
         )
 
-    def _decode(self, response: HttpResponse) -> JsonObject:
+    def _decode_object(self, response: HttpResponse) -> JsonObject:
         try:
             return msgspec.json.decode(response.body, type=JsonObject)
         except msgspec.DecodeError as error:
             raise self._unexpected_response(response) from error
 
-    def _list(self, response: HttpResponse, key: str) -> list[JsonObject]:
-        entries = self._decode(response)[key]
+    def _decode_entries(self, response: HttpResponse, key: str) -> list[JsonObject]:
+        entries = self._decode_object(response)[key]
         if not isinstance(entries, list):
             raise self._unexpected_response(response)
         return entries

@@ -12,18 +12,22 @@ from mappers.errors import InvalidInput
 from mappers.openlineage.event import NO_LIMITS, parse_event
 from mappers.timestamps import format_timestamp
 
+_PAGE_SIZE = 100
+_MAX_PAGE_SIZE = 1 << 20
+_HOUR_MICROS = 3_600 * 1_000_000
+
 
 def find_logged_events(client: MarquezClient, events: Mapping[str, JsonObject]) -> set[str]:
     """Return the names of the events that the log contains."""
     logged_hashes: dict[int, set[bytes]] = {}
-    logged = set()
+    logged_names = set()
     for name, event in events.items():
         parsed = parse_event(msgspec.json.encode(event), NO_LIMITS)
         if parsed.micros not in logged_hashes:
             logged_hashes[parsed.micros] = _event_hashes(events_at(client, parsed.micros))
         if parsed.event_hash in logged_hashes[parsed.micros]:
-            logged.add(name)
-    return logged
+            logged_names.add(name)
+    return logged_names
 
 
 def _event_hashes(events: Iterable[JsonObject]) -> set[bytes]:
@@ -32,11 +36,6 @@ def _event_hashes(events: Iterable[JsonObject]) -> set[bytes]:
         with suppress(InvalidInput):  # events of other clients may be invalid
             hashes.add(parse_event(msgspec.json.encode(event), NO_LIMITS).event_hash)
     return hashes
-
-
-_PAGE_SIZE = 100
-_MAX_PAGE_SIZE = 1 << 20
-_HOUR_MICROS = 3_600 * 1_000_000
 
 
 class LogWindow(NamedTuple):
@@ -64,16 +63,16 @@ def read_windows(
 
     A window with more events than a page is split, down to single microseconds, so that no event is missed.
     """
-    start = begin
-    while start < end:
-        window_end = min(start + span, end)
-        events = client.list_events(format_timestamp(start), format_timestamp(window_end), page_size)
+    window_begin = begin
+    while window_begin < end:
+        window_end = min(window_begin + span, end)
+        events = client.list_events(format_timestamp(window_begin), format_timestamp(window_end), page_size)
         if len(events) < page_size:
-            yield LogWindow(start, window_end, events)
+            yield LogWindow(window_begin, window_end, events)
             span = span * 2 if len(events) * 2 <= page_size else span
-            start = window_end
-        elif window_end - start > 1:
-            span = max(1, (window_end - start) // 2)
+            window_begin = window_end
+        elif window_end - window_begin > 1:
+            span = max(1, (window_end - window_begin) // 2)
         else:
-            yield LogWindow(start, window_end, events_at(client, start))
-            start = window_end
+            yield LogWindow(window_begin, window_end, events_at(client, window_begin))
+            window_begin = window_end

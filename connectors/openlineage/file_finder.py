@@ -65,20 +65,20 @@ def names_before_rotation(path: Path) -> list[Path]:
 
 def _matching_paths(pattern: str, problems: dict[Path, str]) -> Iterator[Path]:
     if _is_folder(pattern):
-        yield from _walk(Path(pattern), problems)
+        yield from _event_files(Path(pattern), problems)
         return
     if glob.has_magic(pattern) and not os.path.lexists(pattern):
-        patterns = [pattern + rotation for rotation in ("", *_ROTATION_SUFFIXES)]
+        patterns = [pattern + rotation_suffix for rotation_suffix in ("", *_ROTATION_SUFFIXES)]
     else:
         suffix = Path(pattern).suffix
         stem = pattern.removesuffix(suffix)
-        patterns = [glob.escape(pattern) + rotation for rotation in ("", *_ROTATION_SUFFIXES)]
+        patterns = [glob.escape(pattern) + rotation_suffix for rotation_suffix in ("", *_ROTATION_SUFFIXES)]
         patterns.append(glob.escape(stem) + _INSERTED_DATE + glob.escape(suffix))
-    _check_folder(pattern, problems)
+    _report_unlistable_folder(pattern, problems)
     for glob_pattern in dict.fromkeys(patterns):
         for name in glob.iglob(glob_pattern, recursive=True):  # noqa: PTH207 - a pattern may be absolute
             if _is_folder(name):
-                yield from _walk(Path(name), problems)
+                yield from _event_files(Path(name), problems)
             else:
                 yield Path(name)
 
@@ -87,7 +87,7 @@ def _is_folder(path: str) -> bool:
     return os.path.isdir(path)  # noqa: PTH112 - returns False where permission is denied; a Path raises
 
 
-def _walk(folder: Path, problems: dict[Path, str]) -> Iterator[Path]:
+def _event_files(folder: Path, problems: dict[Path, str]) -> Iterator[Path]:
     def record_error(error: OSError) -> None:
         if not isinstance(error, FileNotFoundError):
             problems[Path(error.filename)] = error.strerror or str(error)
@@ -98,7 +98,7 @@ def _walk(folder: Path, problems: dict[Path, str]) -> Iterator[Path]:
                 yield Path(parent, name)
 
 
-def _check_folder(pattern: str, problems: dict[Path, str]) -> None:
+def _report_unlistable_folder(pattern: str, problems: dict[Path, str]) -> None:
     """Report a folder that cannot be listed; a search in it would silently find nothing."""
     folder = Path(pattern).parent
     while glob.has_magic(str(folder)):

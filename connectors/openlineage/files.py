@@ -57,8 +57,10 @@ def read_records(file: BinaryIO, start: int = 0) -> Iterator[RawRecord]:
     if start:
         file.seek(start)
     else:
-        while not (first_line := file.readline()).strip() and first_line:
+        first_line = file.readline()
+        while first_line and not first_line.strip():  # skip blank lines
             start += len(first_line)
+            first_line = file.readline()
         if _starts_document(first_line):
             yield from _document_records(first_line + file.read(), start)
             return
@@ -83,19 +85,18 @@ def _starts_document(first_line: bytes) -> bool:
 
 
 def _document_records(content: bytes, start: int) -> Iterator[RawRecord]:
-    text = content.removeprefix(BOM).strip()
+    document = content.removeprefix(BOM).strip()
+    end = start + len(content)
     try:
-        if text.startswith(b"["):
-            items = [bytes(item) for item in _array_decoder.decode(text)]
-            last = len(items) - 1
-            yield from (
-                RawRecord(item, start + len(content) if index == last else 0) for index, item in enumerate(items)
-            )
+        if document.startswith(b"["):
+            items = [bytes(item) for item in _array_decoder.decode(document)]
+            last_index = len(items) - 1
+            yield from (RawRecord(item, end if index == last_index else 0) for index, item in enumerate(items))
             return
     except JSON_ERRORS:
         pass  # it is not one document after all, so each line is returned, to be rejected with its own reason
-    if is_json(text):
-        yield RawRecord(content, start + len(content))
+    if is_json(document):
+        yield RawRecord(content, end)
     else:
         yield from _line_records(io.BytesIO(content), start)
 

@@ -10,8 +10,8 @@ from connectors.openlineage.files import BOM, is_json
 #: Number of bytes at the start of a file that identify it.
 HEAD_BYTES = 4096
 _BLOCK_BYTES = 1 << 20
-#: How much of a line over the limit is returned.
-_MAX_KEPT_BYTES = 1 << 16
+#: How many bytes of a line over the limit are returned.
+_MAX_EXCERPT_BYTES = 1 << 16
 _SPACE = b" \t\r\n"
 #: An event over several lines, as openlineage-python prints it in debug mode: only the outer braces are unindented.
 _DOCUMENT = re.compile(rb"\{[ \t\r]*\n(?:[ \t].*\n|\r?\n)*\}[ \t\r]*\n")
@@ -74,7 +74,7 @@ class GrowingFile:
         else:
             block = self._read_at(start, _BLOCK_BYTES)
             at_end = len(block) < _BLOCK_BYTES
-        lines, consumed = self._split(block, max_lines, at_end=at_end)
+        lines, consumed = self._split_lines(block, max_lines, at_end=at_end)
         if not consumed and not at_end:
             lines, consumed = self._read_long_line(start, block)
         unchanged = self.head()[: len(head)] == head and self.status().st_size >= start + consumed
@@ -82,12 +82,12 @@ class GrowingFile:
 
     def incomplete_line(self, start: int) -> bytes:
         """Read the beginning of a line that has no line end yet."""
-        return _trim(self._read_at(start, _MAX_KEPT_BYTES))
+        return _trim(self._read_at(start, _MAX_EXCERPT_BYTES))
 
     def _read_at(self, offset: int, size: int) -> bytes:
         return os.pread(self._file.fileno(), size, offset)
 
-    def _split(self, block: bytes, max_lines: int, *, at_end: bool) -> tuple[list[RawLine], int]:
+    def _split_lines(self, block: bytes, max_lines: int, *, at_end: bool) -> tuple[list[RawLine], int]:
         lines: list[RawLine] = []
         position = 0
         while len(lines) < max_lines and (end := _line_end(block, position, at_end=at_end)):
@@ -101,7 +101,7 @@ class GrowingFile:
     def _append_line(self, lines: list[RawLine], raw: bytes) -> None:
         payload = _trim(raw)
         if len(payload) > self._max_line:
-            lines.append(RawLine(payload[:_MAX_KEPT_BYTES], too_long=True))
+            lines.append(RawLine(payload[:_MAX_EXCERPT_BYTES], too_long=True))
         elif payload:
             lines.append(RawLine(payload))
 
@@ -121,7 +121,7 @@ class GrowingFile:
         if size > self._max_line:
             self._long_line_progress = _LongLineProgress(start, size)
             if end:
-                lines.append(RawLine(_trim(first_block)[:_MAX_KEPT_BYTES], too_long=True))
+                lines.append(RawLine(_trim(first_block)[:_MAX_EXCERPT_BYTES], too_long=True))
         elif end or _is_object(b"".join(parts)):
             self._append_line(lines, b"".join(parts))
             end = size
@@ -136,7 +136,9 @@ def _line_end(block: bytes, position: int, *, at_end: bool) -> int:
     document = _DOCUMENT.match(block, position)
     if document:
         return document.end()
-    return 0 if (at_end or position) and _INCOMPLETE_DOCUMENT.match(block, position) else end
+    if (at_end or position) and _INCOMPLETE_DOCUMENT.match(block, position):
+        return 0
+    return end  # a document that fills a whole block is too long, so it is read line by line
 
 
 def _trim(raw: bytes) -> bytes:

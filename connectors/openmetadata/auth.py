@@ -53,36 +53,36 @@ class _CachedToken:
         self._fetch = fetch
         self.close = close
         self._lock = Lock()
-        self._value: str | None = None
+        self._token: str | None = None
 
     def get(self) -> str:
         """Return the cached token, or fetch it on first use."""
         with self._lock:
-            if self._value is None:
-                self._value = self._fetch()
-            return self._value
+            if self._token is None:
+                self._token = self._fetch()
+            return self._token
 
     def refresh(self, rejected_token: str) -> bool:
         """Fetch a new token, unless another thread has done so already."""
         with self._lock:
-            if self._value == rejected_token:
-                self._value = self._fetch()
-            return self._value != rejected_token
+            if self._token == rejected_token:
+                self._token = self._fetch()
+            return self._token != rejected_token
 
 
 def file_token(path: Path) -> TokenProvider:
     """Provide the token in a file; the file is read again if the server rejects the token, which may be rotated."""
 
-    def read() -> str:
+    def read_token() -> str:
         try:
-            text = path.read_text(encoding="utf-8").strip()
+            token = path.read_text(encoding="utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
             raise TargetMisconfigured(f"cannot read the token in {path}: {error}") from error
-        if not text:
+        if not token:
             raise TargetMisconfigured(f"{path} contains no token")
-        return text
+        return token
 
-    return _CachedToken(read)
+    return _CachedToken(read_token)
 
 
 class _TokenResponse(msgspec.Struct):
@@ -108,10 +108,10 @@ def oauth_client_token(
     form = {"grant_type": "client_credentials", "client_id": client_id, "client_secret": client_secret}
     body = urlencode(form | ({"scope": scope} if scope else {})).encode()
 
-    def request() -> str:
+    def request_token() -> str:
         return _request_token(session, "", body, "application/x-www-form-urlencoded", "the token URL")
 
-    return _CachedToken(request, session.close)
+    return _CachedToken(request_token, session.close)
 
 
 def _request_token(session: HttpSession, path: str, body: bytes, content_type: str, issuer: str) -> str:

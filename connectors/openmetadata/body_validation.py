@@ -47,7 +47,7 @@ _MODELS = {
 #: `testCaseResult` (one result) and `tableProfile` (the profile of a table and its columns).
 VALIDATED_COLLECTIONS = frozenset(_MODELS)
 _PACKAGE = "metadata"
-_RENAMING = "metadata.ingestion.models.custom_pydantic"
+_RENAMING_MODULE = "metadata.ingestion.models.custom_pydantic"
 _MAX_CHARACTERS = 200
 _lock = RLock()
 
@@ -56,7 +56,7 @@ _lock = RLock()
 def is_available() -> bool:
     """True if the models are installed."""
     try:
-        _model("databases")
+        _model_class("databases")
     except MissingDependency:
         return False
     return True
@@ -65,7 +65,7 @@ def is_available() -> bool:
 def validation_error(collection: str, body: object) -> str | None:
     """Validate a body; returns a description of the first problem, None if the body is valid."""
     try:
-        _model(collection).model_validate(body)
+        _model_class(collection).model_validate(body)
     except ValidationError as error:
         return _error_text(error)
     return None
@@ -79,14 +79,14 @@ def validate(collection: str, body: object) -> str | None:
 def _error_text(error: ValidationError) -> str:
     first, *more_errors = error.errors(include_url=False, include_context=False)
     field = ".".join(map(str, first["loc"])) or "the body"
-    value = "" if first["type"] == "missing" else f": {first['input']!r:.80}"
+    input_excerpt = "" if first["type"] == "missing" else f": {first['input']!r:.80}"
     reason = "not one of its values" if first["type"] == "enum" else first["msg"][:_MAX_CHARACTERS]
     suffix = f" (and {len(more_errors)} more)" if more_errors else ""
-    return f"{field}: {reason}{value}{suffix}"
+    return f"{field}: {reason}{input_excerpt}{suffix}"
 
 
 @cache
-def _model(collection: str) -> type[BaseModel]:
+def _model_class(collection: str) -> type[BaseModel]:
     module, _, name = f"{_PACKAGE}.generated.schema.{_MODELS[collection]}".rpartition(".")
     with _lock:
         try:
@@ -110,7 +110,7 @@ def _register_bare_package() -> None:
         raise ModuleNotFoundError(f"no package named {_PACKAGE}")
     sys.modules[_PACKAGE] = module_from_spec(spec)
     try:
-        custom_pydantic = import_module(_RENAMING)
+        custom_pydantic = import_module(_RENAMING_MODULE)
     except ImportError:
         del sys.modules[_PACKAGE]  # it is another package with the same name
         raise

@@ -122,7 +122,7 @@ class OpenMetadataClient:
         return WriteResult(decode_body(response, self.url), created, created or change != "entityNoChange")
 
     def put_bulk(
-        self, collection: str, bodies: Sequence[JsonObject], name: Callable[[JsonObject], str]
+        self, collection: str, bodies: Sequence[JsonObject], row_name: Callable[[JsonObject], str]
     ) -> list[BulkRowResult]:
         """Create or update many entities; rows can be rejected even if the request succeeds.
 
@@ -132,15 +132,15 @@ class OpenMetadataClient:
         if not self.features().bulk:
             return [BulkRowResult(index, self._put_or_error(collection, body)) for index, body in enumerate(bodies)]
         problems = [self._validation_error(collection, body) for body in bodies]
-        valid = [body for body, problem in zip(bodies, problems, strict=True) if problem is None]
-        errors = self._send_bulk(collection, valid, name) if valid else {}
+        valid_bodies = [body for body, problem in zip(bodies, problems, strict=True) if problem is None]
+        errors = self._send_bulk(collection, valid_bodies, row_name) if valid_bodies else {}
         return [
-            BulkRowResult(index, problem or errors.get(name(body)))
+            BulkRowResult(index, problem or errors.get(row_name(body)))
             for index, (body, problem) in enumerate(zip(bodies, problems, strict=True))
         ]
 
     def _send_bulk(
-        self, collection: str, bodies: Sequence[JsonObject], name: Callable[[JsonObject], str]
+        self, collection: str, bodies: Sequence[JsonObject], row_name: Callable[[JsonObject], str]
     ) -> dict[str, str]:
         """Send a bulk request; returns the errors of rejected rows by name."""
         response = self._session.request(
@@ -150,8 +150,8 @@ class OpenMetadataClient:
         errors: dict[str, str] = {}
         for row in decode_body(response, self.url).get("failedRequest") or []:
             request = row.get("request")
-            errors[name(request) if isinstance(request, dict) else str(request)] = str(
-                row.get("message") or "refused"
+            errors[row_name(request) if isinstance(request, dict) else str(request)] = str(
+                row.get("message") or "rejected"
             )
         return errors
 
@@ -197,10 +197,10 @@ class OpenMetadataClient:
         path = f"/{collection}/{entity_id}"
         return decode_body(self._session.request("patch", "PATCH", path, body=operations, headers=headers), self.url)
 
-    def events(self, since: int, types: Sequence[str]) -> Iterator[list[JsonObject]]:
-        """Fetch update and restore events of some entity types since a time in milliseconds, page by page."""
+    def events(self, since_ms: int, types: Sequence[str]) -> Iterator[list[JsonObject]]:
+        """Fetch update and restore events of some entity types since a time, page by page."""
         event_filters = dict.fromkeys(("entityUpdated", "entityRestored"), ",".join(types))
-        params = {**event_filters, "timestamp": str(since), "limit": str(_PAGE_SIZE)}
+        params = {**event_filters, "timestamp": str(since_ms), "limit": str(_PAGE_SIZE)}
         after: str | None = None
         while True:
             page = self._session.read("events", "/events", {**params, "after": after} if after else params)
@@ -282,7 +282,7 @@ class OpenMetadataClient:
         """Fetch the results of a test case between two times (milliseconds); None if the test case does not exist."""
         return self._read_range("get results", f"{_RESULTS}/{quote(case, safe='')}", start, end)
 
-    def check_cases(self, table: str) -> list[JsonObject]:
+    def test_cases(self, table: str) -> list[JsonObject]:
         """Fetch the test cases of a table and its columns, with their definitions."""
         filters = {"entityLink": f"<#E::table::{table}>", "includeAllTests": "true"}
         return [case for page in self.pages("dataQuality/testCases", "testDefinition", **filters) for case in page]

@@ -51,9 +51,11 @@ def with_task_list(status: dict[str, Any]) -> dict[str, Any]:
 
 def basic_status(status: dict[str, Any]) -> dict[str, Any]:
     """Keep only the fields that every server accepts, because older servers reject newer fields."""
-    basic = _select(status, _BASIC_FIELDS)
-    return basic | {"taskStatus": [_select(task, _BASIC_TASK_FIELDS) for task in basic.get("taskStatus") or []]}
+    basic = _select_fields(status, _BASIC_FIELDS)
+    return basic | {
+        "taskStatus": [_select_fields(task, _BASIC_TASK_FIELDS) for task in basic.get("taskStatus") or []]
+    }
 
 
-def _select(mapping: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
+def _select_fields(mapping: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
     return {key: mapping[key] for key in keys if key in mapping}

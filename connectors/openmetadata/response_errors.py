@@ -15,7 +15,7 @@ _UNAUTHORIZED_STATUSES = frozenset({401})
 _MAX_CHARACTERS = 1_000
 
 
-class _Body(msgspec.Struct):
+class _ErrorBody(msgspec.Struct):
     message: str = ""
 
 
@@ -32,7 +32,7 @@ def response_error(response: HttpResponse, request: str, now: datetime | None = 
 def _error_text(response: HttpResponse) -> str:
     """Return the server's message, or the whole body if it contains no message."""
     with suppress(msgspec.DecodeError):
-        message = msgspec.json.decode(response.body, type=_Body).message
+        message = msgspec.json.decode(response.body, type=_ErrorBody).message
         if message:
             return message[:_MAX_CHARACTERS]
     return " ".join(response.text.split())[:_MAX_CHARACTERS]

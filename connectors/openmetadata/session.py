@@ -120,7 +120,7 @@ class OpenMetadataSession:
         The server must return a JSON object that has the member `member`, or no body if `member` is None. Any other
         response comes from another server, such as a proxy, and must not count as success.
         """
-        encoded = None if body is None else _encode(body)
+        encoded = None if body is None else _encode_json(body)
         request_headers = {**(headers or JSON if encoded is not None else {})}
 
         def attempt_counting_failures() -> HttpResponse:
@@ -158,7 +158,7 @@ class OpenMetadataSession:
     ) -> HttpResponse:
         """Send a request; if the token is rejected and a new token is available, send the request once more."""
         for token in self._tokens_to_try() if with_token else [""]:
-            auth_header = {"Authorization": f"Bearer {_check_token(token)}"} if with_token else {}
+            auth_header = {"Authorization": f"Bearer {_validated_token(token)}"} if with_token else {}
             self._rate_limiter.acquire()
             with self._slots:
                 self._on_request(operation)
@@ -214,14 +214,14 @@ def _collection_path(path: str) -> str:
     return "/".join(path.split("/")[: 3 if path.startswith("/services/") else 2])
 
 
-def _check_token(token: str) -> str:
-    """Reject a token that is not valid in a header; the error of the HTTP library would contain the token."""
+def _validated_token(token: str) -> str:
+    """Return the token if it is valid in a header; otherwise the error of the HTTP library would contain it."""
     if not (token.isascii() and token.isprintable() and " " not in token):
         raise TargetMisconfigured("the token contains spaces, line breaks or invalid characters: copy it again")
     return token
 
 
-def _encode(body: Any) -> bytes:
+def _encode_json(body: Any) -> bytes:
     try:
         return msgspec.json.encode(body)
     except (TypeError, UnicodeEncodeError) as error:

@@ -99,13 +99,17 @@ def check_conf(conf: Mapping[str, str], release: SparkRelease | None = None) -> 
 def _check_foreign_keys(conf: Mapping[str, str], accepted: AcceptedKeys) -> Iterator[ConfProblem]:
     """Find keys that seem to be meant for the listener, but lack its prefix."""
     for key in conf:
-        first, _, rest = key.removeprefix("spark.").partition(".")
-        is_listener_section = difflib.SequenceMatcher(None, first.lower(), "openlineage").ratio() >= _MIN_SIMILARITY
+        section, _, listener_key = key.removeprefix("spark.").partition(".")
+        is_listener_section = difflib.SequenceMatcher(None, section.lower(), "openlineage").ratio() >= _MIN_SIMILARITY
         if key.startswith(PREFIX):
             continue
-        if is_listener_section and rest:
-            is_accepted = find_key(rest, accepted.keys) is not None
-            suggestion = rest if is_accepted else nearest_key(rest, accepted.keys, _MIN_SIMILARITY) or rest
+        if is_listener_section and listener_key:
+            is_accepted = find_key(listener_key, accepted.keys) is not None
+            suggestion = (
+                listener_key
+                if is_accepted
+                else nearest_key(listener_key, accepted.keys, _MIN_SIMILARITY) or listener_key
+            )
             yield ConfProblem(
                 key, ProblemEffect.ignored, f"does not begin with {PREFIX}", f"write {PREFIX}{suggestion}"
             )
@@ -135,19 +139,19 @@ def _check_key(
             name,
             ProblemEffect.silent,
             f"extends {parent_key}, which is a value and not a section",
-            _suggest(key, accepted),
+            _suggestion(key, accepted),
         )
     elif is_section(key, accepted.keys):
         yield ConfProblem(
-            name, ProblemEffect.silent, "is a section and cannot have a value", _suggest(f"{key}.", accepted)
+            name, ProblemEffect.silent, "is a section and cannot have a value", _suggestion(f"{key}.", accepted)
         )
     elif find_key(key, accepted_keys(conf_without_types).keys):
         yield ConfProblem(name, effect, "belongs to another type", "remove it, or set the type that it belongs to")
     else:
-        yield ConfProblem(name, effect, "is not a listener key", _suggest(key, accepted))
+        yield ConfProblem(name, effect, "is not a listener key", _suggestion(key, accepted))
 
 
-def _suggest(key: str, accepted: AcceptedKeys) -> str:
+def _suggestion(key: str, accepted: AcceptedKeys) -> str:
     return f"did you mean {PREFIX}{nearest_key(key, accepted.keys)}?"
 
 
@@ -161,7 +165,7 @@ def _check_untyped_sections(accepted: AcceptedKeys) -> Iterator[ConfProblem]:
 
 
 def _check_transport(prefix: str, listener_conf: Mapping[str, str]) -> Iterator[ConfProblem]:
-    """Find out why a transport could not deliver events."""
+    """Find the reasons why a transport could not deliver events."""
     kind, name = listener_conf.get(f"{prefix}type", "").lower(), f"{PREFIX}{prefix}"
     if not any(key.startswith(prefix) for key in listener_conf):
         yield ConfProblem(
@@ -181,18 +185,19 @@ def _check_transport(prefix: str, listener_conf: Mapping[str, str]) -> Iterator[
         yield ConfProblem(f"{name}location", ProblemEffect.silent, problem, "use an absolute path")
     if kind == "http":
         yield from _check_http_transport(prefix, listener_conf)
-    inner_names = sorted({key.removeprefix(f"{prefix}transports.").partition(".")[0] for key in listener_conf
-                    if key.startswith(f"{prefix}transports.")})  # fmt: skip
+    inner_prefix = f"{prefix}transports."
+    inner_keys = [key.removeprefix(inner_prefix) for key in listener_conf if key.startswith(inner_prefix)]
+    inner_names = sorted({key.partition(".")[0] for key in inner_keys})
     if kind == "composite" and not inner_names:
         yield ConfProblem(
             f"{name}transports", ProblemEffect.silent, "are missing", f"write {name}transports.<name>.type"
         )
     for inner_name in inner_names if kind == "composite" else []:
-        yield from _check_transport(f"{prefix}transports.{inner_name}.", listener_conf)
+        yield from _check_transport(f"{inner_prefix}{inner_name}.", listener_conf)
     if kind == "composite":
         yield from _check_transport_order(
             prefix,
-            [listener_conf.get(f"{prefix}transports.{inner_name}.type", "").lower() for inner_name in inner_names],
+            [listener_conf.get(f"{inner_prefix}{inner_name}.type", "").lower() for inner_name in inner_names],
             listener_conf,
         )
 
@@ -218,7 +223,10 @@ def _check_transport_order(prefix: str, kinds: list[str], listener_conf: Mapping
 def _check_http_transport(prefix: str, listener_conf: Mapping[str, str]) -> Iterator[ConfProblem]:
     name = f"{PREFIX}{prefix}"
     auth = listener_conf.get(f"{prefix}auth.type")
-    for required_key in ("apiKey", "tokenEndpoint") if auth == "jwt" else ("apiKey",) if auth else ():
+    required_keys = ["apiKey"] if auth else []
+    if auth == "jwt":
+        required_keys.append("tokenEndpoint")
+    for required_key in required_keys:
         if not listener_conf.get(f"{prefix}auth.{required_key}", "").strip():
             yield ConfProblem(
                 f"{name}auth.{required_key}",

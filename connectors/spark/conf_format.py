@@ -12,9 +12,9 @@ _BLANK = " \t\f"
 _ENTRY = re.compile(r"((?:\\.|[^\\=:\s])*)[ \t\f]*(?:[=:][ \t\f]*)?(.*)", re.DOTALL)
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "f": "\f"}
-_ESCAPED = {char: f"\\{name}" for name, char in _ESCAPES.items()} | {"\\": "\\\\"}
+_ESCAPE_SEQUENCES = {char: f"\\{name}" for name, char in _ESCAPES.items()} | {"\\": "\\\\"}
 #: Characters that Spark strips from both ends of a value: the space and all control characters except line ends.
-_TRIMMED = "".join(chr(code) for code in range(33) if chr(code) not in "\r\n")
+_STRIPPED_CHARACTERS = "".join(chr(code) for code in range(33) if chr(code) not in "\r\n")
 
 
 def write_defaults(conf: Mapping[str, str]) -> str:
@@ -50,7 +50,7 @@ def parse_defaults(text: str) -> dict[str, str]:
     for line in _logical_lines(text):
         entry = _ENTRY.fullmatch(line)
         if entry is not None:
-            conf[_unescape(entry[1])] = _unescape(entry[2]).strip(_TRIMMED)
+            conf[_unescape(entry[1])] = _unescape(entry[2]).strip(_STRIPPED_CHARACTERS)
     return conf
 
 
@@ -62,7 +62,7 @@ def _logical_lines(text: str) -> Iterator[str]:
         if pending is None and (not line or line[0] in "#!"):
             continue
         joined = (pending or "") + line
-        if _continues(line):
+        if _is_continued(line):
             pending = joined[:-1]
             continue
         pending = None
@@ -71,7 +71,7 @@ def _logical_lines(text: str) -> Iterator[str]:
         yield pending
 
 
-def _continues(line: str) -> bool:
+def _is_continued(line: str) -> bool:
     return (len(line) - len(line.rstrip("\\"))) % 2 == 1
 
 
@@ -92,6 +92,6 @@ def _escape_key(key: str) -> str:
 
 
 def _escape_value(key: str, value: str) -> str:
-    if value != value.strip(_TRIMMED):
+    if value != value.strip(_STRIPPED_CHARACTERS):
         raise ConfigError(f"{key}: Spark strips the surrounding whitespace of {value!r}: remove it")
-    return ("\\" if value[:1] in {"=", ":"} else "") + "".join(_ESCAPED.get(char, char) for char in value)
+    return ("\\" if value[:1] in {"=", ":"} else "") + "".join(_ESCAPE_SEQUENCES.get(char, char) for char in value)

@@ -50,41 +50,41 @@ class LocalFileSystem:
 
     def read(self, path: str) -> bytes | None:
         try:
-            return _local(path).read_bytes()
+            return _local_path(path).read_bytes()
         except (FileNotFoundError, NotADirectoryError):
             return None
 
     def write(self, path: str, content: bytes) -> None:
         """Write a file atomically and durably."""
-        target = _local(path)
+        target = _local_path(path)
         target.parent.mkdir(parents=True, exist_ok=True)
-        part = target.with_name(f".{target.name}.part")
-        with part.open("wb") as file:
+        partial_file = target.with_name(f".{target.name}.part")
+        with partial_file.open("wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        part.replace(target)
+        partial_file.replace(target)
 
     def files(self, path: str) -> list[DataFile]:
-        top = _local(path)
+        top = _local_path(path)
         if top.is_file():
             return [_data_file(top)]
-        return sorted(map(_data_file, _walk(top)))
+        return sorted(map(_data_file, _visible_files(top)))
 
     def folders(self, path: str) -> list[str]:
-        top = _local(path)
+        top = _local_path(path)
         return sorted(str(child) for child in top.iterdir() if child.is_dir()) if top.is_dir() else []
 
     def sha256(self, path: str) -> str:
         digest = hashlib.sha256()
-        with _local(path).open("rb") as file:
+        with _local_path(path).open("rb") as file:
             while chunk := file.read(_CHUNK_BYTES):
                 digest.update(chunk)
         return digest.hexdigest()
 
     def delete(self, path: str) -> None:
         with suppress(FileNotFoundError):
-            shutil.rmtree(_local(path))
+            shutil.rmtree(_local_path(path))
 
 
 class HadoopFileSystem:
@@ -94,7 +94,7 @@ class HadoopFileSystem:
         self._session = session
 
     def read(self, path: str) -> bytes | None:
-        jvm, system, hadoop_path = self._resolve(path)
+        jvm, system, hadoop_path = self._hadoop_objects(path)
         if not system.exists(hadoop_path):
             return None
         stream = system.open(hadoop_path)
@@ -105,7 +105,7 @@ class HadoopFileSystem:
 
     def write(self, path: str, content: bytes) -> None:
         """Write a file; readers see the file once it has been closed."""
-        _, system, hadoop_path = self._resolve(path)
+        _, system, hadoop_path = self._hadoop_objects(path)
         stream = system.create(hadoop_path, True)
         try:
             stream.write(bytearray(content))
@@ -113,7 +113,7 @@ class HadoopFileSystem:
             stream.close()
 
     def files(self, path: str) -> list[DataFile]:
-        _, system, hadoop_path = self._resolve(path)
+        _, system, hadoop_path = self._hadoop_objects(path)
         if not system.exists(hadoop_path):
             return []
         files, iterator = [], system.listFiles(hadoop_path, True)
@@ -127,7 +127,7 @@ class HadoopFileSystem:
         return sorted(files)
 
     def folders(self, path: str) -> list[str]:
-        _, system, hadoop_path = self._resolve(path)
+        _, system, hadoop_path = self._hadoop_objects(path)
         if not system.exists(hadoop_path):
             return []
         return sorted(
@@ -135,7 +135,7 @@ class HadoopFileSystem:
         )
 
     def sha256(self, path: str) -> str:
-        jvm, system, hadoop_path = self._resolve(path)
+        jvm, system, hadoop_path = self._hadoop_objects(path)
         stream = system.open(hadoop_path)
         try:
             return str(jvm.org.apache.commons.codec.digest.DigestUtils.sha256Hex(stream))
@@ -143,10 +143,10 @@ class HadoopFileSystem:
             stream.close()
 
     def delete(self, path: str) -> None:
-        _, system, hadoop_path = self._resolve(path)
+        _, system, hadoop_path = self._hadoop_objects(path)
         system.delete(hadoop_path, True)
 
-    def _resolve(self, path: str) -> tuple[Any, Any, Any]:
+    def _hadoop_objects(self, path: str) -> tuple[Any, Any, Any]:
         """Return the JVM, the Hadoop file system of a path, and the Hadoop path."""
         context: Any = self._session().sparkContext
         jvm = context._jvm  # noqa: SLF001 - PySpark offers no other way to Hadoop's file systems
@@ -166,9 +166,9 @@ class FileSystems:
         return self._local if urlsplit(path).scheme in {"", "file"} else self._remote
 
 
-def _local(path: str) -> Path:
-    plain = path.removeprefix("file:")
-    return Path(plain.removeprefix("//") if plain.startswith("///") else plain)
+def _local_path(path: str) -> Path:
+    without_scheme = path.removeprefix("file:")
+    return Path(without_scheme.removeprefix("//") if without_scheme.startswith("///") else without_scheme)
 
 
 def _data_file(file: Path) -> DataFile:
@@ -176,7 +176,7 @@ def _data_file(file: Path) -> DataFile:
     return DataFile(str(file), status.st_size, status.st_mtime_ns // 1_000_000)
 
 
-def _walk(top: Path) -> Iterator[Path]:
+def _visible_files(top: Path) -> Iterator[Path]:
     """List files as Spark does: without hidden names, but including partitions with names that begin with `_`."""
     for folder, folders, names in os.walk(top, followlinks=True):
         folders[:] = sorted(name for name in folders if not _is_hidden(name))

@@ -67,7 +67,7 @@ def read_frame(session: SparkSession, options: ReadOptions) -> DataFrame:
 def write_frame(frame: DataFrame, options: WriteOptions, measures: Mapping[str, str]) -> dict[str, Any]:
     """Write a frame into a new folder, and evaluate the measures in the same pass."""
     observation = Observation()
-    observed = frame.observe(observation, *(F.expr(text).alias(name) for name, text in measures.items()))
+    observed = frame.observe(observation, *(F.expr(measure).alias(name) for name, measure in measures.items()))
     writer = observed.write.format(options.format).options(**_DEFAULTS.get(options.format, {}), **options.options)
     if options.partition_by:
         writer = writer.partitionBy(*options.partition_by)
@@ -86,14 +86,14 @@ def frame_columns(frame: DataFrame) -> dict[str, str]:
     return {field.name: field.dataType.simpleString() for field in frame.schema.fields}
 
 
-def merge_frames(base: DataFrame, new: DataFrame, keys: Sequence[str]) -> DataFrame:
+def merge_frames(base: DataFrame, new_rows: DataFrame, keys: Sequence[str]) -> DataFrame:
     """Replace the base rows whose keys occur in the new rows, and add all other new rows. Null equals null."""
-    left, right = base.alias("l"), new.select(*_quoted_columns(keys)).distinct().alias("r")
+    base_rows, new_keys = base.alias("l"), new_rows.select(*_quoted_columns(keys)).distinct().alias("r")
     equal_keys = [F.col(f"l.`{key}`").eqNullSafe(F.col(f"r.`{key}`")) for key in keys]
     condition = equal_keys[0]
     for equal_key in equal_keys[1:]:
         condition &= equal_key
-    return left.join(right, condition, "left_anti").unionByName(new)
+    return base_rows.join(new_keys, condition, "left_anti").unionByName(new_rows)
 
 
 def schema_ddl(columns: Mapping[str, str]) -> str:

@@ -212,11 +212,11 @@ def find_key(key: str, keys: Keys) -> KeySpec | None:
     """Find the spec of a key by its name or by a pattern; None if the key is unknown."""
     if key in keys:
         return keys[key]
-    return next((keys[pattern] for pattern in keys if matches(pattern, key)), None)
+    return next((keys[pattern] for pattern in keys if matches_pattern(pattern, key)), None)
 
 
-def matches(pattern: str, key: str) -> bool:
-    """True if a key matches a pattern."""
+def matches_pattern(pattern: str, key: str) -> bool:
+    """True if a key matches a pattern, in which `*` and `**` are wildcards."""
     wildcards = {"**": ".+", "*": r"[^.]+"}
     parts = (wildcards.get(part, re.escape(part)) for part in re.split(r"(\*\*?)", pattern))
     return re.fullmatch("".join(parts), key) is not None
@@ -231,7 +231,7 @@ def parent_sections(key: str) -> list[str]:
 def is_section(key: str, keys: Iterable[str]) -> bool:
     """True if a key is a section, which has no value."""
     sections = {section for candidate in keys for section in parent_sections(candidate) if not section.endswith("**")}
-    return any(matches(section, key) for section in sections)
+    return any(matches_pattern(section, key) for section in sections)
 
 
 def nearest_key(key: str, keys: Iterable[str], min_similarity: float = 0.0) -> str | None:

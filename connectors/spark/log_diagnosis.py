@@ -40,7 +40,7 @@ _JOB_SYMPTOMS = (
     ),
 )  # fmt: skip
 
-_NEW_KEY = (
+_NEW_KEY_REMEDY = (
     "create one with `lineage-bridge keys create NAME --scope ingest`, add its hash to server.api_keys of the"
     " service, and pass it with `spark conf --api-key-file`"
 )
@@ -50,12 +50,12 @@ _DELIVERY_SYMPTOMS = (
     LogSymptom(
         r"HttpTransportResponseException: code: 401", "auth.apiKey",
         "was rejected with 401: the key is missing or unknown",
-        _NEW_KEY,
+        _NEW_KEY_REMEDY,
     ),
     LogSymptom(
         r"HttpTransportResponseException: code: 403", "auth.apiKey",
         "was rejected with 403: the key may not send events",
-        _NEW_KEY,
+        _NEW_KEY_REMEDY,
     ),
     LogSymptom(
         r"HttpTransportResponseException: code: (404|405)", "url",
@@ -105,10 +105,8 @@ def diagnose_job(
     conf: Mapping[str, str], log_text: str, exit_code: int | None, event_count: int, seconds: float
 ) -> Iterator[ConfProblem]:
     """Yield the reason why a job failed, or why its listener created no events."""
-    problem = next(
-        (candidate for symptom in _JOB_SYMPTOMS if (candidate := _match_symptom(symptom, symptom.key, log_text))),
-        None,
-    )
+    symptom_problems = (_problem_of_symptom(symptom, symptom.key, log_text) for symptom in _JOB_SYMPTOMS)
+    problem = next(filter(None, symptom_problems), None)
     if problem and (exit_code != 0 or not event_count):
         yield problem
     elif exit_code is None:
@@ -131,12 +129,12 @@ def diagnose_delivery(conf: Mapping[str, str], log_text: str) -> Iterator[ConfPr
     """Yield the reasons why events were not delivered, each once."""
     for symptom in _DELIVERY_SYMPTOMS:
         for key in transport_keys(conf, "file" if symptom.key == "location" else "http", symptom.key):
-            problem = _match_symptom(symptom, key, log_text)
+            problem = _problem_of_symptom(symptom, key, log_text)
             if problem:
                 yield problem
 
 
-def _match_symptom(symptom: LogSymptom, key: str, log_text: str) -> ConfProblem | None:
+def _problem_of_symptom(symptom: LogSymptom, key: str, log_text: str) -> ConfProblem | None:
     match = re.search(symptom.pattern, log_text)
     if match is None:
         return None

@@ -79,19 +79,19 @@ def probe(spark: SparkInstallation, conf: Mapping[str, str], folder: Path, log: 
     arrived = {key: _count_new_events(path, sizes_before[key], folder.name) for key, path in files.items()}
     arrived |= {key: max(0, created - failed) for key in transport_keys(conf, "http", "url")}
     problems = [*diagnose_job(conf, log_text, exit_code, created, seconds), *diagnose_delivery(conf, log_text)]
-    problems += list(_undelivered(arrived, created, {problem.key.rpartition(".")[0] for problem in problems}))
+    problems += list(_delivery_problems(arrived, created, {problem.key.rpartition(".")[0] for problem in problems}))
     return ProbeResult(created, arrived, list(dict.fromkeys(problems)))
 
 
 def _job_conf(conf: Mapping[str, str]) -> dict[str, str]:
     """Adapt a conf to a small local job that always logs what the listener does."""
-    settings = f'"-Dlog4j2.configurationFile={(_HERE / "log4j2.properties").as_uri()}"'
+    logging_option = f'"-Dlog4j2.configurationFile={(_HERE / "log4j2.properties").as_uri()}"'
     return dict(conf) | {
         "spark.master": "local[1]",
         "spark.submit.deployMode": "client",
         "spark.ui.enabled": "false",
         "spark.app.name": "lineage-bridge check",
-        _JAVA_OPTIONS: f"{conf.get(_JAVA_OPTIONS, '')} {settings}".strip(),
+        _JAVA_OPTIONS: f"{conf.get(_JAVA_OPTIONS, '')} {logging_option}".strip(),
     }
 
 
@@ -131,11 +131,13 @@ def _run_ids(line: bytes) -> list[str]:
         return []
 
 
-def _undelivered(arrived: Mapping[str, int], created: int, reported: set[str]) -> Iterator[ConfProblem]:
+def _delivery_problems(
+    arrived: Mapping[str, int], created: int, reported_sections: set[str]
+) -> Iterator[ConfProblem]:
     """Report destinations that lack events, unless a reason has already been reported."""
     for key, count in arrived.items():
         transport = key.rpartition(".")[0]
-        if count < created and not any(section.startswith(transport) for section in reported):
+        if count < created and not any(section.startswith(transport) for section in reported_sections):
             problem = f"has {count} of the {created} created events"
             yield ConfProblem(
                 key, ProblemEffect.silent, problem, "check whether another process truncates or replaces the file"

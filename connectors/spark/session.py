@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _IVY_FOLDERS = (".ivy2.5.2/jars", ".ivy2/jars")
 _PACKAGES = "spark.jars.packages"
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
-_QUIET = Path(__file__).parent.resolve() / "quiet.properties"
+_QUIET_LOGGING = Path(__file__).parent.resolve() / "quiet.properties"
 #: Delta's parser ignores parameters; with this setting, Spark binds them after parsing.
 _TABLE_CONF = {"spark.sql.legacy.parameterSubstitution.constantsOnly": "true"}
 _LIST_KEYS = (_PACKAGES, "spark.extraListeners", "spark.sql.extensions")
@@ -29,15 +29,16 @@ def process_conf(
     conf = build_conf(options)
     table_confs = [build_conf(options._replace(catalog=catalog)) | _TABLE_CONF for catalog in catalogs]
     for extra in (*table_confs, user_conf):
-        joined = {
-            key: ",".join(
-                dict.fromkeys(entry.strip() for entry in f"{conf[key]},{extra[key]}".split(",") if entry.strip())
-            )
-            for key in _LIST_KEYS
-            if key in conf and key in extra
+        merged_lists = {
+            key: _merge_lists(conf[key], extra[key]) for key in _LIST_KEYS if key in conf and key in extra
         }
-        conf = conf | dict(extra) | joined
+        conf = conf | dict(extra) | merged_lists
     return conf
+
+
+def _merge_lists(left: str, right: str) -> str:
+    entries = (entry.strip() for entry in f"{left},{right}".split(","))
+    return ",".join(dict.fromkeys(entry for entry in entries if entry))
 
 
 def use_cached_jars(conf: Mapping[str, str], home: Path | None = None) -> dict[str, str]:
@@ -78,4 +79,4 @@ def with_quiet_logging(conf: Mapping[str, str]) -> dict[str, str]:
     java_options = conf.get(_JAVA_OPTIONS, "")
     if "log4j2.configurationFile" in java_options:
         return dict(conf)
-    return {**conf, _JAVA_OPTIONS: f"{java_options} -Dlog4j2.configurationFile={_QUIET.as_uri()}".strip()}
+    return {**conf, _JAVA_OPTIONS: f"{java_options} -Dlog4j2.configurationFile={_QUIET_LOGGING.as_uri()}".strip()}

@@ -55,7 +55,7 @@ def find_java(oldest: int = 17) -> Path:
             return home
         if match:
             too_old.append(f"{home} is Java {match[1]}")
-    raise MissingDependency(f"no Java {oldest} or newer ({'; '.join(too_old) or 'none at all'}): {_INSTALL_JAVA}")
+    raise MissingDependency(f"no Java {oldest} or newer ({'; '.join(too_old) or 'none found'}): {_INSTALL_JAVA}")
 
 
 def _java_homes() -> Iterable[Path]:

@@ -42,7 +42,9 @@ def load_table(session: SparkSession, frame: DataFrame, options: LoadOptions) ->
     if options.format == "jdbc":
         _load_jdbc(frame, options)
         return None
-    return (_load_delta if options.format == "delta" else _load_iceberg)(session, frame, options)
+    if options.format == "delta":
+        return _load_delta(session, frame, options)
+    return _load_iceberg(session, frame, options)
 
 
 def _load_jdbc(frame: DataFrame, options: LoadOptions) -> None:
@@ -63,7 +65,7 @@ def _load_delta(session: SparkSession, frame: DataFrame, options: LoadOptions) -
         return version
     with _session_conf(session, {_DELTA_KEY: options.key, _DELTA_SKIP_EMPTY: "false"}):
         if exists and options.mode == "merge":
-            _merge(session, _delta_table(options), frame, options.keys)
+            _merge_rows(session, _delta_table(options), frame, options.keys)
         else:
             _save_delta(frame, options, exists=exists)
     return _find_commit(session, options) or ""
@@ -83,8 +85,8 @@ def _save_delta(frame: DataFrame, options: LoadOptions, *, exists: bool) -> None
 def _find_commit(session: SparkSession, options: LoadOptions) -> str | None:
     """Find the version by the load key in its commit."""
     history = session.sql(f"DESCRIBE HISTORY {_delta_table(options)}").where(F.col("userMetadata") == options.key)
-    version = history.agg(F.max("version")).collect()[0][0]
-    return None if version is None else str(version)
+    (newest,) = history.agg(F.max("version").alias("version")).collect()
+    return None if newest.version is None else str(newest.version)
 
 
 def _delta_table(options: LoadOptions) -> str:
@@ -103,7 +105,7 @@ def _load_iceberg(session: SparkSession, frame: DataFrame, options: LoadOptions)
         return version
     if exists and options.mode == "merge":
         with _session_conf(session, {_ICEBERG_KEY: options.key}):
-            _merge(session, options.location, frame, options.keys)
+            _merge_rows(session, options.location, frame, options.keys)
     else:
         _save_iceberg(session, frame, options, exists=exists)
     if (version := _find_snapshot(session, options)) is None:
@@ -134,11 +136,11 @@ def _save_iceberg(session: SparkSession, frame: DataFrame, options: LoadOptions,
 def _find_snapshot(session: SparkSession, options: LoadOptions) -> str | None:
     """Find the snapshot that contains the load key."""
     snapshots = session.table(f"{options.location}.snapshots").where(F.col("summary")[_LOAD_KEY] == options.key)
-    rows = snapshots.orderBy(F.desc("committed_at")).select("snapshot_id").head(1)
-    return str(rows[0][0]) if rows else None
+    newest = snapshots.orderBy(F.desc("committed_at")).select("snapshot_id").first()
+    return None if newest is None else str(newest.snapshot_id)
 
 
-def _merge(session: SparkSession, table: str, frame: DataFrame, keys: Sequence[str]) -> None:
+def _merge_rows(session: SparkSession, table: str, frame: DataFrame, keys: Sequence[str]) -> None:
     """Replace rows with equal keys (null equals null), and insert the rest; both sides need the same columns."""
     table_columns, new_columns = session.table(table).columns, frame.columns
     if {column.lower() for column in table_columns} != {column.lower() for column in new_columns}:

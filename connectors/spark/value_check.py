@@ -49,7 +49,9 @@ def _url_problem(value: str) -> tuple[ProblemEffect, str] | None:
         is_valid = url.scheme in {"http", "https"} and bool(url.hostname) and (url.port or 1) > 0
     except ValueError:
         is_valid = False
-    return None if is_valid and not re.search(r"\s", value) else (ProblemEffect.silent, "is not a valid URL")
+    if is_valid and not re.search(r"\s", value):
+        return None
+    return ProblemEffect.silent, "is not a valid URL"
 
 
 def _is_uuid(value: str) -> bool:

@@ -68,4 +68,4 @@ def composite_id(kind: bytes, *parts: bytes) -> bytes:
 
 def split_ids(ids: bytes) -> list[bytes]:
     """Split concatenated ids."""
-    return [ids[i : i + _ID_BYTES] for i in range(0, len(ids), _ID_BYTES)]
+    return [ids[start : start + _ID_BYTES] for start in range(0, len(ids), _ID_BYTES)]

@@ -78,7 +78,7 @@ def merge_plan(row_class: type[Row]) -> MergePlan:
     """Read the merge plan of a row class from its annotations."""
     hints = get_type_hints(row_class, include_extras=True)
     names = tuple(hints)
-    rules = [_rule(row_class, name, hint) for name, hint in hints.items()]
+    rules = [_merge_rule(row_class, name, hint) for name, hint in hints.items()]
     key_count = sum(rule is MergeRule.KEY for rule in rules)
     if any(rule is not MergeRule.KEY for rule in rules[:key_count]):
         raise TypeError(f"{row_class.__name__}: key columns must come first")
@@ -92,7 +92,7 @@ def value_type(hint: Any) -> type:
     return next(alternative for alternative in alternatives if alternative is not NoneType)
 
 
-def _rule(row_class: type[Row], name: str, hint: Any) -> MergeRule | RegisterOrder | RegisterMember:
+def _merge_rule(row_class: type[Row], name: str, hint: Any) -> MergeRule | RegisterOrder | RegisterMember:
     rules = [rule for rule in get_args(hint)[1:] if isinstance(rule, MergeRule | RegisterOrder | RegisterMember)]
     if len(rules) != 1:
         raise TypeError(f"{row_class.__name__}.{name} must declare exactly one merge rule")
@@ -103,7 +103,8 @@ def _registers(rules: list[MergeRule | RegisterOrder | RegisterMember]) -> Itera
     for position, rule in enumerate(rules):
         if rule in (MergeRule.MIN, MergeRule.MAX):
             yield Register((position,), (position,), rule is MergeRule.MIN)
-    for name, order_rule in {rule.register: rule for rule in rules if isinstance(rule, RegisterOrder)}.items():
+    order_rules = {rule.register: rule for rule in rules if isinstance(rule, RegisterOrder)}
+    for name, order_rule in order_rules.items():
         register_rules = {
             position: rule
             for position, rule in enumerate(rules)
@@ -120,7 +121,7 @@ def merger(row_class: type[Row]) -> Callable[[Row, Row], Row]:
         (itemgetter(*register.order), register.order[0], register.columns, register.minimum)
         for register in merge_plan(row_class).registers
     ]
-    make: Any = row_class._make  # type: ignore[attr-defined]  # every row class is a NamedTuple
+    make_row: Any = row_class._make  # type: ignore[attr-defined]  # every row class is a NamedTuple
 
     def merge(left: Row, right: Row) -> Row:
         merged = None
@@ -134,7 +135,7 @@ def merger(row_class: type[Row]) -> Callable[[Row, Row], Row]:
             merged = merged or list(left)
             for position in columns:
                 merged[position] = right[position]
-        return left if merged is None else make(merged)
+        return left if merged is None else make_row(merged)
 
     return merge
 

@@ -58,14 +58,14 @@ def merge(
 
 def is_conflict(base: FieldValue, local: FieldValue, remote: FieldValue) -> bool:
     """True if both sides changed a scalar to different values."""
-    if _is_set(base, local, remote):
+    if _has_set(base, local, remote):
         return False
     return not equal_values(local, remote) and not equal_values(local, base) and not equal_values(remote, base)
 
 
 def merge_value(base: FieldValue, local: FieldValue, remote: FieldValue) -> FieldValue:
     """Merge a field that is not in conflict."""
-    if _is_set(base, local, remote):
+    if _has_set(base, local, remote):
         base_set, local_set, remote_set = (as_set(value) for value in (base, local, remote))
         return (local_set & remote_set) | (local_set - base_set) | (remote_set - base_set)
     return remote if equal_values(local, base) else local
@@ -77,7 +77,7 @@ def changed_fields(before: FieldValues, after: FieldValues) -> dict[FieldPath, F
     return {path: after.get(path) for path in sorted(paths) if not equal_values(before.get(path), after.get(path))}
 
 
-def _is_set(*values: FieldValue) -> bool:
+def _has_set(*values: FieldValue) -> bool:
     return any(isinstance(value, frozenset) for value in values)
 
 
@@ -90,9 +90,11 @@ def as_set(value: FieldValue) -> frozenset[str]:
 
 def equal_values(left: FieldValue, right: FieldValue) -> bool:
     """Compare values: an empty set equals None, and True does not equal 1."""
-    if _is_set(left, right):
+    if _has_set(left, right):
         return as_set(left) == as_set(right)
-    return (type(left) is type(right) and left == right) or (_is_number(left) and _is_number(right) and left == right)
+    if _is_number(left) and _is_number(right):
+        return left == right
+    return type(left) is type(right) and left == right
 
 
 def _is_number(value: FieldValue) -> bool:

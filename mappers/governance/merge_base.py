@@ -30,7 +30,7 @@ class MergeBase(NamedTuple):
         return self if self.remote_id == remote_id else MergeBase(remote_id=remote_id)
 
     def remote_fields(self, remote: FieldValues, to_local_value: ToLocalValue) -> dict[FieldPath, FieldValue]:
-        """Convert remote fields to local form; values that have not changed since they were sent stay as sent."""
+        """Convert remote fields to local form; values that have not changed since they were sent are kept as sent."""
         return {path: self._remote_value(path, remote.get(path), to_local_value) for path in {*remote, *self.sent}}
 
     def _remote_value(self, path: FieldPath, remote: FieldValue, to_local_value: ToLocalValue) -> FieldValue:
@@ -94,12 +94,10 @@ def next_base(
                 sent[path], read[path] = previous.sent[path], previous.read.get(path)
         elif isinstance(value, frozenset):
             sent[path] = value = value - unapplied.missing.get(path, frozenset())
-            removed = (
-                as_set(previous.read.get(path)) - as_set(changes.fields.get(path))
-                if path in changes.fields
-                else set()
-            )
-            read[path] = frozenset(value & (as_set(remote.get(path)) | removed))
+            removed: frozenset[str] = frozenset()
+            if path in changes.fields:
+                removed = as_set(previous.read.get(path)) - as_set(changes.fields[path])
+            read[path] = value & (as_set(remote.get(path)) | removed)
         elif value is not None:
             sent[path], read[path] = value, remote.get(path)
     return MergeBase(sent, read, previous.remote_id)

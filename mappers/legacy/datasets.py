@@ -15,13 +15,13 @@ _BYTE_COUNT_KEYS = ("bytes", "byte_count", "size")
 _COUNT = re.compile(r"[0-9]{1,18}")
 
 
-def parse_datasets(body: BodyFields, side: Side, names: LegacyNamespaces) -> list[JsonObject]:
-    return [parse_dataset(dataset, side, names) for dataset in body.objects(f"{side}s")]
+def parse_datasets(body: BodyFields, side: Side, namespaces: LegacyNamespaces) -> list[JsonObject]:
+    return [parse_dataset(dataset, side, namespaces) for dataset in body.objects(f"{side}s")]
 
 
-def parse_dataset(dataset: BodyFields, side: Side, names: LegacyNamespaces) -> JsonObject:
+def parse_dataset(dataset: BodyFields, side: Side, namespaces: LegacyNamespaces) -> JsonObject:
     """Parse a dataset; members that are not otherwise used become facets."""
-    name = read_dataset_name(dataset, names)
+    name = read_dataset_name(dataset, namespaces)
     facets = dataset.object("facets").unread()
     side_facets = {kind: dataset.object(kind).unread() for kind in ("inputFacets", "outputFacets")}
     return build_dataset(name, dataset.unread() | facets, side, dataset, side_facets)
@@ -39,8 +39,8 @@ def build_dataset(
     }
     if statistics:
         statistics_name = f"{side}Statistics"
-        own_facets = built_side_facets.setdefault(f"{side}Facets", {})
-        own_facets.setdefault(statistics_name, standard_facet(statistics_name, statistics))
+        facets_of_side = built_side_facets.setdefault(f"{side}Facets", {})
+        facets_of_side.setdefault(statistics_name, standard_facet(statistics_name, statistics))
     dataset_facets |= custom_facets("DatasetFacet", remaining)
     return {**name._asdict(), "facets": dataset_facets, **built_side_facets}
 

@@ -139,16 +139,16 @@ def _parse_integer(value: Any) -> Any:
     return int(value) if isinstance(value, str) and _INTEGER.fullmatch(value) else value
 
 
-def _set_times(run: JsonObject, values: JsonObject, zone: tzinfo, notes: list[str]) -> None:
+def _set_times(run: JsonObject, reported_times: JsonObject, zone: tzinfo, notes: list[str]) -> None:
     """Set start and end of a run; a text that is not a time is kept, so that the translator rejects it."""
-    times = {name: _add_zone(value, zone) for name, value in values.items() if value is not None}
+    times = {name: _add_zone(value, zone) for name, value in reported_times.items() if value is not None}
     run.update({name: time if isinstance(time, str) else time.isoformat() for name, time in times.items()})
-    start, end = (_parse_datetime(times.get(name)) for name in values)
+    start, end = (_parse_datetime(times.get(name)) for name in reported_times)
     if start is None or end is None or end.timestamp() >= start.timestamp():
         return
-    later = end.replace(fold=1)
-    if not isinstance(times["endTime"], str) and later.timestamp() >= start.timestamp():
-        run["endTime"] = later.isoformat()
+    second_occurrence = end.replace(fold=1)
+    if not isinstance(times["endTime"], str) and second_occurrence.timestamp() >= start.timestamp():
+        run["endTime"] = second_occurrence.isoformat()
         notes.append("run.endTime is before run.startTime: read as the second occurrence of that hour")
     else:
         run["facets"]["toldTimes"] = {"startTime": run["startTime"], "endTime": run["endTime"]}

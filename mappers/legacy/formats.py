@@ -26,25 +26,31 @@ class TranslatedBody(NamedTuple):
     notes: list[str]
 
 
-def translate_body(body_format: LegacyFormat, body: bytes, names: LegacyNamespaces, received: str) -> TranslatedBody:
-    """Translate a body; `received` is used if a request to register a dataset contains no time.
+def translate_body(
+    body_format: LegacyFormat, body: bytes, namespaces: LegacyNamespaces, received_at: str
+) -> TranslatedBody:
+    """Translate a body; `received_at` is used if a request to register a dataset contains no time.
 
     Raises InvalidInput with the offending field.
     """
     notes: list[str] = []
     try:
-        return TranslatedBody(_translate(body_format, BodyFields.parse(body, notes), names, received), notes)
+        return TranslatedBody(
+            _translated_events(body_format, BodyFields.parse(body, notes), namespaces, received_at), notes
+        )
     except RecursionError as error:
         raise InvalidInput("nested too deeply") from error
 
 
-def _translate(body_format: LegacyFormat, body: BodyFields, names: LegacyNamespaces, received: str) -> list[bytes]:
+def _translated_events(
+    body_format: LegacyFormat, body: BodyFields, namespaces: LegacyNamespaces, received_at: str
+) -> list[bytes]:
     match body_format:
         case LegacyFormat.RUN_EVENT:
-            return translate_run_event(body, names)
+            return translate_run_event(body, namespaces)
         case LegacyFormat.DATASET:
-            return translate_dataset(body, names)
+            return translate_dataset(body, namespaces)
         case LegacyFormat.PROCESS:
-            return translate_process(body, names)
+            return translate_process(body, namespaces)
         case LegacyFormat.REQUEST:
-            return translate_request(body, names, received)
+            return translate_request(body, namespaces, received_at)

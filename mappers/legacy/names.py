@@ -46,13 +46,13 @@ class DatasetName(NamedTuple):
     name: str
 
 
-def read_job_name(job: BodyFields, names: LegacyNamespaces, *, namespace: str | None = None) -> JobName:
+def read_job_name(job: BodyFields, namespaces: LegacyNamespaces, *, namespace: str | None = None) -> JobName:
     """Read the name of a job; `namespace` is used if the body contains no namespace."""
-    sent = job.text("namespace") if namespace else job.required("namespace")
-    return job_name(sent or namespace or "", job.required("name"), names, job.path_to("name"))
+    sent_namespace = job.text("namespace") if namespace else job.required("namespace")
+    return job_name(sent_namespace or namespace or "", job.required("name"), namespaces, job.path_to("name"))
 
 
-def job_name(namespace: str, name: str, names: LegacyNamespaces, path: str) -> JobName:
+def job_name(namespace: str, name: str, namespaces: LegacyNamespaces, path: str) -> JobName:
     """Resolve a job name.
 
     `AUTOSYS` stands for the configured instance, `AUTOSYS:PRD` for the instance PRD, and `BOX/JOB` for a boxed job.
@@ -60,18 +60,19 @@ def job_name(namespace: str, name: str, names: LegacyNamespaces, path: str) -> J
     autosys = _AUTOSYS.fullmatch(namespace)
     if autosys is None:
         return JobName(namespace, name)
-    instance = (autosys[1] or "").strip("/ ") or names.autosys_instance
-    parts = [part for part in (part.strip() for part in name.split("/")) if part]
+    instance = (autosys[1] or "").strip("/ ") or namespaces.autosys_instance
+    parts = [part.strip() for part in name.split("/") if part.strip()]
     if not parts:
         raise InvalidInput("contains no job name", path)
-    return JobName(f"autosys://{instance}", parts[-1], tuple(parts[:-1]))
+    *boxes, job = parts
+    return JobName(f"autosys://{instance}", job, tuple(boxes))
 
 
-def read_dataset_name(dataset: BodyFields, names: LegacyNamespaces) -> DatasetName:
+def read_dataset_name(dataset: BodyFields, namespaces: LegacyNamespaces) -> DatasetName:
     """Read the name of a dataset; if the name is a URL, the URL determines the namespace."""
     name = _without_login(dataset.required("name"), dataset.path_to("name"), dataset.notes)
     namespace = dataset.text("namespace")
-    if (url_name := _name_url(name)) is not None:
+    if (url_name := _name_from_url(name)) is not None:
         return url_name
     if namespace is None:
         raise InvalidInput("is missing, and the name is not a URL", dataset.path_to("namespace"))
@@ -82,7 +83,7 @@ def read_dataset_name(dataset: BodyFields, names: LegacyNamespaces) -> DatasetNa
     if keyword in _FILE_KEYWORDS:
         return DatasetName("file", name)
     if keyword in _SERVER_SETTINGS:
-        return _name_on_server(name, keyword, names, dataset)
+        return _name_on_server(name, keyword, namespaces, dataset)
     if not _URL.fullmatch(namespace) and not namespace.startswith(("file", "inmemory")):
         dataset.notes.append(
             f"{dataset.path_to('namespace')} {namespace[:64]!r} is not a known keyword: used as it is"
@@ -100,13 +101,13 @@ def _without_login(url: str, path: str, notes: list[str]) -> str:
     return cleaned
 
 
-def _name_url(name: str) -> DatasetName | None:
+def _name_from_url(name: str) -> DatasetName | None:
     """Split the URL of a stored dataset into a namespace (bucket or host) and a name (key or path)."""
     match = _URL.fullmatch(name)
     if match is None:
         return None
-    scheme, authority, path = match[1].lower(), match[2], match[3]
-    scheme = canonical_namespace(f"{scheme}://").removesuffix("://")
+    url_scheme, authority, path = match.groups()
+    scheme = canonical_namespace(f"{url_scheme.lower()}://").removesuffix("://")
     if scheme == "file":
         return DatasetName(f"file://{authority}" if authority else "file", path or "/")
     if scheme in _OBJECT_STORE_SCHEMES and authority:
@@ -124,17 +125,17 @@ def _name_in_bucket(name: str, scheme: str, dataset: BodyFields) -> DatasetName:
     return DatasetName(f"{scheme}://{bucket}", key.strip("/") or "/")
 
 
-def _name_on_server(name: str, keyword: str, names: LegacyNamespaces, dataset: BodyFields) -> DatasetName:
+def _name_on_server(name: str, keyword: str, namespaces: LegacyNamespaces, dataset: BodyFields) -> DatasetName:
     setting = _SERVER_SETTINGS[keyword]
-    url: str | None = getattr(names, setting)
+    url: str | None = getattr(namespaces, setting)
     if url is None:
         raise InvalidInput(
             f"{keyword} is not a URL: set legacy.{setting}, or send {keyword.lower()}://host:port",
             dataset.path_to("namespace"),
         )
     if keyword == "DB2" and name.count(".") == 1:
-        if names.db2_database:
-            name = f"{names.db2_database}.{name}"
+        if namespaces.db2_database:
+            name = f"{namespaces.db2_database}.{name}"
         else:
             dataset.notes.append(
                 f"{dataset.path_to('name')} contains no database, and legacy.db2_database is not set: used as it is"

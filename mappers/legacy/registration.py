@@ -16,25 +16,28 @@ from mappers.openlineage.event_builder import build_event, custom_facet
 
 _PENDING = "PENDING"
 _AUTOSYS = "AUTOSYS"
-_TIMES = ("time", "eventTime", "endTime", "startTime")
-_RUN_ID = ("runId", "run_id")
+_TIME_KEYS = ("time", "eventTime", "endTime", "startTime")
+_RUN_ID_KEYS = ("runId", "run_id")
 
 
-def translate_request(body: BodyFields, namespaces: LegacyNamespaces, received: str) -> list[bytes]:
-    """Translate a request to register a dataset; `received` is used if the body has no time of submission.
+def translate_request(body: BodyFields, namespaces: LegacyNamespaces, received_at: str) -> list[bytes]:
+    """Translate a request to register a dataset; `received_at` is used if the body has no time of submission.
 
     The requested metadata is stored with the request; the dataset does not change until the request is approved.
     """
     name = read_dataset_name(body, namespaces)
     submitter = body.required("submitted_by", "submittedBy")
-    time = body.time("submitted_at", "submittedAt") or parse_time(received, body.path_to("submitted_at"), body.notes)
+    time = body.time("submitted_at", "submittedAt") or parse_time(
+        received_at, body.path_to("submitted_at"), body.notes
+    )
     if (body.text("status") or _PENDING).upper() != _PENDING:
         raise InvalidInput(f"must be {_PENDING} in a request", body.path_to("status"))
     for key in ("reviewer", "comment", "review_comment"):
-        if body.get(key)[1] is not None:
+        _, review_value = body.get(key)
+        if review_value is not None:
             raise InvalidInput("belongs to the review, not to the request", body.path_to(key))
-    requested = {key: value for key, value in body.unread().items() if not key.startswith("_")}
-    content = {**requested, "submittedBy": submitter, "submittedAt": time.text, "status": _PENDING}
+    requested_metadata = {key: value for key, value in body.unread().items() if not key.startswith("_")}
+    content = {**requested_metadata, "submittedBy": submitter, "submittedAt": time.text, "status": _PENDING}
     facets = {"lineageBridge_registration": custom_facet("DatasetFacet", content)}
     return [build_event("DatasetEvent", time.text, None, {"dataset": {**name._asdict(), "facets": facets}})]
 
@@ -49,7 +52,7 @@ def translate_dataset(body: BodyFields, namespaces: LegacyNamespaces) -> list[by
     status = (body.text("status") or "COMPLETE").upper()
     event_type = EVENT_TYPES.get(status, "COMPLETE")
     time, start = _required_time(body), body.time("startTime")
-    run_id, job = _read_run(body, namespaces)
+    run_id, job = _read_run_and_job(body, namespaces)
     if job is None:
         return [_build_version_event(body, name, version, status, event_type, time)]
     output = build_dataset(name, body.unread() | {"version": version}, "output", body)
@@ -72,10 +75,10 @@ def _build_version_event(
     return build_event("DatasetEvent", time.text, None, {"dataset": {**dataset, "facets": facets}})
 
 
-def _read_run(body: BodyFields, namespaces: LegacyNamespaces) -> tuple[str | None, JobName | None]:
+def _read_run_and_job(body: BodyFields, namespaces: LegacyNamespaces) -> tuple[str | None, JobName | None]:
     """Read the run id and the job name of a version; the body contains each of them as a text or in an object."""
     _, run = body.get("run")
-    run_id = body.object("run").text(*_RUN_ID) if isinstance(run, dict) else body.text("run", *_RUN_ID)
+    run_id = body.object("run").text(*_RUN_ID_KEYS) if isinstance(run, dict) else body.text("run", *_RUN_ID_KEYS)
     _, job = body.get("job")
     if job is None:
         if run_id is not None:
@@ -95,11 +98,11 @@ def translate_process(body: BodyFields, namespaces: LegacyNamespaces) -> list[by
         time = end or time
     elif event_type == "START":
         time = start or time
-    run_id = body.text(*_RUN_ID) or _derive_run_id(body, job, start or time)
-    values = body.unread()
+    run_id = body.text(*_RUN_ID_KEYS) or _derive_run_id(body, job, start or time)
+    facet_values = body.unread()
     if event_type == "OTHER":
-        values["status"] = state
-    return build_run_events(LegacyRun(event_type, time, start, run_id, values, job, {}, [], []), namespaces)
+        facet_values["status"] = state
+    return build_run_events(LegacyRun(event_type, time, start, run_id, facet_values, job, {}, [], []), namespaces)
 
 
 def _derive_run_id(body: BodyFields, job: JobName, start: Timestamp) -> str:
@@ -108,8 +111,8 @@ def _derive_run_id(body: BodyFields, job: JobName, start: Timestamp) -> str:
 
 
 def _required_time(body: BodyFields) -> Timestamp:
-    times = [body.time(key) for key in _TIMES]
-    first = next((time for time in times if time is not None), None)
-    if first is None:
+    times = [body.time(key) for key in _TIME_KEYS]
+    first_time = next((time for time in times if time is not None), None)
+    if first_time is None:
         raise InvalidInput("is missing", body.path_to("time"))
-    return first
+    return first_time

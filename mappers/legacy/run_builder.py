@@ -51,7 +51,7 @@ def derive_run_id(job: JobName, start: Timestamp) -> str:
     return str(uuid.uuid5(uuid.NAMESPACE_URL, "\0".join((job.namespace, job.name, str(start.micros)))))
 
 
-def build_run_events(run: LegacyRun, names: LegacyNamespaces) -> list[bytes]:
+def build_run_events(run: LegacyRun, namespaces: LegacyNamespaces) -> list[bytes]:
     """Build the event of a run, preceded by a START event if its start time is known.
 
     Boxes become a facet of the job, not the parent of the run, because the run ids of the boxes are unknown: an
@@ -61,7 +61,7 @@ def build_run_events(run: LegacyRun, names: LegacyNamespaces) -> list[bytes]:
     job_facets = custom_facets("JobFacet", run.job_facets)
     if run.job.boxes:
         job_facets["lineageBridge_boxes"] = custom_facet("JobFacet", {"boxes": list(run.job.boxes)})
-    run_facets = custom_facets("RunFacet", _with_parent(run.run_facets, names))
+    run_facets = custom_facets("RunFacet", _with_normalized_parent(run.run_facets, namespaces))
     event = {
         "eventType": run.event_type,
         "run": {"runId": run.run_id, "facets": run_facets},
@@ -76,7 +76,7 @@ def build_run_events(run: LegacyRun, names: LegacyNamespaces) -> list[bytes]:
     return events
 
 
-def _with_parent(facets: JsonObject, names: LegacyNamespaces) -> JsonObject:
+def _with_normalized_parent(facets: JsonObject, namespaces: LegacyNamespaces) -> JsonObject:
     """Normalize the job name in the parent facet."""
     parent = facets.get("parent")
     if not isinstance(parent, dict):
@@ -84,6 +84,6 @@ def _with_parent(facets: JsonObject, names: LegacyNamespaces) -> JsonObject:
     job = parent.get("job")
     if not isinstance(job, dict) or not all(isinstance(job.get(key), str) for key in ("namespace", "name")):
         return facets
-    name = job_name(job["namespace"], job["name"], names, "run.facets.parent.job.name")
+    name = job_name(job["namespace"], job["name"], namespaces, "run.facets.parent.job.name")
     job = {**job, "namespace": name.namespace, "name": name.name}
     return {**facets, "parent": {**parent, "job": job}}

@@ -74,7 +74,7 @@ class QualityCheckComparison:
     def _fetch_cases(self, table: str) -> dict[str, JsonObject] | None:
         """Test cases of a table by name; None if the table does not exist."""
         try:
-            return {str(case["fullyQualifiedName"]): case for case in self._ctx.client.check_cases(table)}
+            return {str(case["fullyQualifiedName"]): case for case in self._ctx.client.test_cases(table)}
         except TargetRejected as error:
             if error.status == NOT_FOUND:
                 return None

@@ -8,12 +8,12 @@ from typing import Literal, NamedTuple
 #: `mdy` is the default of Autosys.
 DateOrder = Literal["mdy", "dmy", "ymd"]
 
-_PARTS = re.compile(
+_DATE_AND_TIME = re.compile(
     r"(\d{1,4})[-/.](\d{1,2}|[A-Za-z]{3})[-/.](\d{1,4})"
     r"(?: +(\d{1,2}):(\d{2})(?::(\d{2}))?(?: ?([AaPp])[Mm])?)?"
 )
 #: A date with an optional time of day, as a pattern without groups for use in other patterns.
-DATE = re.sub(r"(?<!\\)\((?!\?)", "(?:", _PARTS.pattern)
+DATE = re.sub(r"(?<!\\)\((?!\?)", "(?:", _DATE_AND_TIME.pattern)
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MAX_MONTH = 12
 _NOON = 12
@@ -32,7 +32,7 @@ def guess_date_order(texts: Iterable[str]) -> DateOrderGuess:
 
     Dates with month names are unambiguous in any order.
     """
-    dates = [match for match in map(_PARTS.fullmatch, texts) if match]
+    dates = [match for match in map(_DATE_AND_TIME.fullmatch, texts) if match]
     numeric_dates = [match for match in dates if match[2].isdigit()]
     for match in numeric_dates:
         if len(match[1]) == _YEAR_DIGITS:
@@ -50,16 +50,16 @@ def has_time_of_day(text: str) -> bool:
 
 def parse_report_time(text: str, order: DateOrder, zone: tzinfo) -> datetime:
     """Parse a time (the first occurrence in an hour that occurs twice); raises ValueError if no such time exists."""
-    match = _PARTS.fullmatch(text)
+    match = _DATE_AND_TIME.fullmatch(text)
     if match is None:
         raise ValueError(f"{text!r} is not a time")
     first, second, third, *clock, meridiem = match.groups()
     if second.isdigit():
         year, month, day = _year_month_day(int(first), int(second), int(third), order)
     else:
-        month = _month(second)
+        month = _month_number(second)
         year, day = (int(first), int(third)) if len(first) == _YEAR_DIGITS else (int(third), int(first))
-    hour, minute, seconds = (int(part or 0) for part in clock)
+    hour, minute, seconds = (int(number or 0) for number in clock)
     century = 2000 if year < 100 else 0
     return datetime(year + century, month, day, _hour(hour, meridiem), minute, seconds, tzinfo=zone)
 
@@ -68,7 +68,7 @@ def _year_month_day(first: int, second: int, third: int, order: DateOrder) -> tu
     return {"mdy": (third, first, second), "dmy": (third, second, first), "ymd": (first, second, third)}[order]
 
 
-def _month(name: str) -> int:
+def _month_number(name: str) -> int:
     if name.lower() not in _MONTHS:
         raise ValueError(f"{name!r} is not a month")
     return _MONTHS.index(name.lower()) + 1

@@ -21,7 +21,7 @@ _EVENT = re.compile(
     rf"[ \t]+(?P<event>[A-Z_]+|\[[^\]]+\])[ \t]+(?P<time>{DATE})(?:[ \t]+(?P<attempt>\d+))?"
     rf"(?:[ \t]+(?P<processed>[A-Z]{{2}}))?(?:[ \t]+(?P<processed_at>{DATE}))?(?:[ \t]+(?P<machine>\S+))?[ \t]*"
 )
-#: Announces an alarm, whose details follow on the same line or the next one.
+#: Starts an alarm, whose details follow on the same line or the next one.
 _ALARM = re.compile(r"[ \t]*\[\*+ *ALARM *\*+\](?P<alarm>.*)")
 _TIME = re.compile(rf"({DATE})\b.*")
 _STATUSES = START_STATES | END_STATES | frozenset(IDLE.values())
@@ -90,9 +90,9 @@ def parse_report(text: str, file: str) -> AutorepReport:
     """Parse a report; a line that is neither header, row, event nor alarm becomes a warning."""
     parser = _ReportParser(file)
     for number, line in enumerate(text.splitlines(), 1):
-        bare = line.rstrip().lstrip("\ufeff\f")
-        if bare and not _HEADERS.match(bare):
-            parser.add_line(bare, number)
+        stripped_line = line.rstrip().lstrip("\ufeff\f")
+        if stripped_line and not _HEADERS.match(stripped_line):
+            parser.add_line(stripped_line, number)
     parser.flush_alarm()
     return parser.report
 
@@ -102,8 +102,8 @@ class _ReportParser:
         self._file = file
         #: Depth and name of the boxes around the current row, outermost first.
         self._boxes: list[tuple[int, str]] = []
-        #: An alarm was announced, but its name has not been read yet.
-        self._alarm_announced = False
+        #: An alarm has started, but its name has not been read yet.
+        self._alarm_is_pending = False
         self.report = AutorepReport([], [], Counter())
 
     def add_line(self, line: str, number: int) -> None:
@@ -116,35 +116,36 @@ class _ReportParser:
             self._boxes.append((depth, rows[-1].name))
         elif rows and (alarm := _ALARM.fullmatch(line)):
             self.flush_alarm()
-            self._add_announced_alarm(alarm["alarm"])
+            self._start_alarm(alarm["alarm"])
         elif rows and (match := _EVENT.fullmatch(line)):
             self._add_event(match)
         elif rows and line.lstrip().startswith("<"):
-            self.report.other_lines["a remark"] += 1
+            self.report.other_lines["comment"] += 1
         else:
             message = f"not a row of a report, ignored: {line.strip()[:80]}"
             self.report.problems.append(Diagnostic(self._file, number, "warning", message))
 
     def flush_alarm(self) -> None:
-        """If an alarm was announced but no details followed, add it without a name and time."""
-        if self._alarm_announced:
-            self._alarm_announced = False
+        """If an alarm has started but no details followed, add it without a name and time."""
+        if self._alarm_is_pending:
+            self._alarm_is_pending = False
             self._add_alarm("ALARM", None)
 
-    def _add_announced_alarm(self, text: str) -> None:
-        if not text.strip():
-            self._alarm_announced = True
-        elif match := _EVENT.fullmatch(f" {text}"):
+    def _start_alarm(self, details: str) -> None:
+        """Add an alarm with the details on its first line; without any, wait for the next line."""
+        if not details.strip():
+            self._alarm_is_pending = True
+        elif match := _EVENT.fullmatch(f" {details}"):
             self._add_alarm(match["event"], match["time"])
-        elif match := _TIME.fullmatch(text.strip()):
+        elif match := _TIME.fullmatch(details.strip()):
             self._add_alarm("ALARM", match[1])
         else:
-            self._add_alarm(text.strip()[:80], None)
+            self._add_alarm(details.strip()[:80], None)
 
     def _add_event(self, match: "re.Match[str]") -> None:
         name = match["event"]
-        if self._alarm_announced and not name.startswith("[") and name not in _STATUSES:
-            self._alarm_announced = False
+        if self._alarm_is_pending and not name.startswith("[") and name not in _STATUSES:
+            self._alarm_is_pending = False
             self._add_alarm(name, match["time"])
             return
         self.flush_alarm()

@@ -19,22 +19,24 @@ _SATISFIES: dict[str, frozenset[str]] = {
 _RowsByRun = Mapping[tuple[str, int], ReportRow]
 
 
-def upstream_runs(row: ReportRow, rows: Mapping[str, ReportRow], context: ReportContext) -> list[dict[str, Any]]:
+def upstream_runs(
+    row: ReportRow, rows_by_name: Mapping[str, ReportRow], context: ReportContext
+) -> list[dict[str, Any]]:
     """Infer which runs a run probably waited for, from job definitions and from start and end times.
 
     A condition tests the states of jobs, not of runs, so the links are marked as inferred.
     """
     links: list[dict[str, Any]] = []
     for awaited in context.awaited_statuses.get(row.name, ()):
-        upstream = rows.get(awaited.job)
+        upstream = rows_by_name.get(awaited.job)
         if awaited.instance is not None or upstream is None:
             continue  # the report contains no row of the upstream job
         if upstream.end is None or upstream.run is None or row.start is None:
             continue
         upstream_end = parse_report_time(upstream.end, context.order, context.zone)
         start = parse_report_time(row.start, context.order, context.zone)
-        lookback = awaited.lookback or None
-        is_too_old = lookback is not None and (start - upstream_end).total_seconds() > lookback * 60
+        lookback_minutes = awaited.lookback or None
+        is_too_old = lookback_minutes is not None and (start - upstream_end).total_seconds() > lookback_minutes * 60
         if upstream_end > start or is_too_old or upstream.status not in _SATISFIES[awaited.predicate]:
             continue
         job = {"namespace": f"autosys://{context.instance}", "name": awaited.job}
@@ -69,9 +71,8 @@ def build_run_history(report: AutorepReport, context: ReportContext) -> RunHisto
 
 def _warnings(row: ReportRow, bodies: list[JsonObject]) -> Iterator[Diagnostic]:
     """Warn about assumptions and omissions."""
-    if any(
-        time and not has_time_of_day(time) for time in (row.start, row.end, *(event.time for event in row.events))
-    ):
+    times = (row.start, row.end, *(event.time for event in row.events))
+    if any(time and not has_time_of_day(time) for time in times):
         message = f"{row.name}: a date without a time of day: assumed to be the start of that day"
         yield Diagnostic(row.file, row.line, "warning", message)
     if row.alarms and not any("alarms" in body["run"]["facets"] for body in bodies):
@@ -94,7 +95,9 @@ def _run_bodies(row: ReportRow, rows_by_run: _RowsByRun, context: ReportContext)
         yield _attempt_body(row, attempt, rows_by_run, context)
     if attempts:
         return
-    reported_state = (ENDED.get(row.status) if row.end else None) or ACTIVE.get(row.status)
+    reported_state = ACTIVE.get(row.status)
+    if row.end and row.status in ENDED:
+        reported_state = ENDED[row.status]
     inferred_state = None
     if row.end and not reported_state:
         inferred_state = infer_outcome(row.status, row.exit_code, context.success_rules.get(row.name))
@@ -145,19 +148,22 @@ def _group_attempts(row: ReportRow) -> list[_Attempt]:
 def _attempt_body(row: ReportRow, attempt: _Attempt, rows_by_run: _RowsByRun, context: ReportContext) -> JsonObject:
     start = next((event.time for event in attempt.events if event.status in START_STATES), row.start)
     end_event = _end_event(attempt)
-    state = "RUNNING" if end_event is None else "FAILURE" if end_event.status == "RESTART" else end_event.status
+    state = end_event.status if end_event else "RUNNING"
+    if state == "RESTART":
+        state = "FAILURE"
     # After a manual change, the exit code of the row is not that of the command.
     attempt_row = row._replace(exit_code=None) if attempt.manual_changes else row
     end = end_event.time if end_event else None
     body = _run_body(attempt_row, state, attempt.attempt, start, end, rows_by_run, context)
     if attempt.manual_changes:
-        change = attempt.manual_changes[-1]
+        last_change = attempt.manual_changes[-1]
         body["run"]["facets"]["manual"] = {
             "by": "a change of status by hand",
-            "status": change.status,
-            "time": context.isoformat(change.time),
+            "status": last_change.status,
+            "time": context.isoformat(last_change.time),
         }
-    if end_event and (machine := next((event.machine for event in attempt.events if event.machine), None)):
+    machine = next((event.machine for event in attempt.events if event.machine), None)
+    if end_event and machine:
         body["run"]["facets"]["machine"] = {"name": machine}
     return body
 

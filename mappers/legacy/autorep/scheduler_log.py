@@ -13,13 +13,13 @@ from mappers.legacy.autorep.report import AutorepReport, ReportRow, StatusEvent
 from mappers.legacy.autorep.states import ACTIVE, ENDED, START_STATES
 from mappers.legacy.diagnostics import Diagnostic
 
-_AT = rf"\[(?P<time>{DATE})(?:\.\d+)?\]\s+"
+_TIMESTAMP = rf"\[(?P<time>{DATE})(?:\.\d+)?\]\s+"
 _CHANGE = re.compile(
-    rf"{_AT}(?:CAUAJM_I_40245\s+)?EVENT:\s+CHANGE_STATUS\s+STATUS:\s+(?P<status>[A-Z_]+)"
+    rf"{_TIMESTAMP}(?:CAUAJM_I_40245\s+)?EVENT:\s+CHANGE_STATUS\s+STATUS:\s+(?P<status>[A-Z_]+)"
     r"\s+JOB:\s+(?P<job>\S+)(?:\s+MACHINE:\s+(?P<machine>\S+))?(?:\s+EXITCODE:\s+(?P<code>-?\d+))?.*"
 )
 _ALARM = re.compile(
-    rf"{_AT}.*?(?:EVENT:\s+ALARM\s+ALARM:|\[\*+ *ALARM *\*+\])\s*(?P<alarm>[A-Z_]+)\s+JOB:\s+(?P<job>\S+).*"
+    rf"{_TIMESTAMP}.*?(?:EVENT:\s+ALARM\s+ALARM:|\[\*+ *ALARM *\*+\])\s*(?P<alarm>[A-Z_]+)\s+JOB:\s+(?P<job>\S+).*"
 )
 #: The kind of any other line is its event, or else its message id.
 _OTHER_LINES = (re.compile(r"EVENT:\s+([A-Z_]+)(?:\s+STATUS:\s+([A-Z_]+))?"), re.compile(r"(CAUAJM_\w+)"))
@@ -33,13 +33,13 @@ class LogText(NamedTuple):
     text: str
 
 
-def parse_scheduler_logs(texts: Iterable[LogText]) -> AutorepReport:
+def parse_scheduler_logs(logs: Iterable[LogText]) -> AutorepReport:
     """Group each job's status changes into runs, each from a start to the next end, and count all other lines.
 
     Consecutive logs of a scheduler are read as a single log, so a run may start in one log and end in the next.
     """
     parser = _LogParser()
-    for file, text in texts:
+    for file, text in logs:
         for number, line in enumerate(text.splitlines(), 1):
             if line.strip():
                 parser.add_line(line.strip(), file, number)
@@ -55,7 +55,7 @@ def first_timestamp(text: str) -> str | None:
 class _LogParser:
     def __init__(self) -> None:
         #: Row index of the newest run of each job.
-        self._newest: dict[str, int] = {}
+        self._newest_rows: dict[str, int] = {}
         #: Jobs whose newest run has not ended.
         self._running: set[str] = set()
         self.report = AutorepReport([], [], Counter())
@@ -64,8 +64,8 @@ class _LogParser:
         change, alarm = _CHANGE.fullmatch(line), _ALARM.fullmatch(line)
         if change and change["status"] in _STATUS_CODES:
             self._add_change(change, file, number)
-        elif alarm and alarm["job"] in self._newest:
-            index = self._newest[alarm["job"]]
+        elif alarm and alarm["job"] in self._newest_rows:
+            index = self._newest_rows[alarm["job"]]
             self.report.rows[index] = self.report.rows[index].with_alarm(alarm["alarm"], alarm["time"])
         else:
             self.report.other_lines[_line_kind(line)] += 1
@@ -73,17 +73,19 @@ class _LogParser:
     def _add_change(self, match: "re.Match[str]", file: str, number: int) -> None:
         rows, job, status, time = self.report.rows, match["job"], match["status"], match["time"]
         is_restart = (
-            status == "STARTING" and job in self._running and rows[self._newest[job]].events[-1].status != "STARTING"
+            status == "STARTING"
+            and job in self._running
+            and rows[self._newest_rows[job]].events[-1].status != "STARTING"
         )
         if status in START_STATES and (job not in self._running or is_restart):
-            self._newest[job] = len(rows)
+            self._newest_rows[job] = len(rows)
             self._running.add(job)
             rows.append(ReportRow(file, number, job, (), time, None, "ST", None, None, None))
         elif job not in self._running:
             message = f"{job} ends with {status}, but no log contains its start: not imported"
             self.report.problems.append(Diagnostic(file, number, "warning", message))
             return
-        index = self._newest[job]
+        index = self._newest_rows[job]
         event = StatusEvent(status, time, None, match["machine"])
         rows[index] = rows[index]._replace(status=_STATUS_CODES[status], events=(*rows[index].events, event))
         if status not in START_STATES:

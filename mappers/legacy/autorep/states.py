@@ -23,16 +23,16 @@ def is_success(code: int, rule: Mapping[str, str]) -> bool:
     The first attribute that is set decides: `fail_codes`, then `success_codes`, then `max_exit_success`.
     """
     if codes := rule.get("fail_codes"):
-        return not _contains(code, codes)
+        return not _is_listed(code, codes)
     if codes := rule.get("success_codes"):
-        return _contains(code, codes)
+        return _is_listed(code, codes)
     maximum = rule.get("max_exit_success", "").strip()
     return code <= (int(maximum) if maximum.isdigit() else 0)
 
 
-def _contains(code: int, codes: str) -> bool:
-    for part in codes.replace('"', "").split(","):
-        first, dash, last = (bound.strip() for bound in part.partition("-"))
+def _is_listed(code: int, codes: str) -> bool:
+    for code_range in codes.replace('"', "").split(","):
+        first, dash, last = (bound.strip() for bound in code_range.partition("-"))
         if first.isdigit() and (not dash or last.isdigit()) and int(first) <= code <= int(last or first):
             return True
     return False

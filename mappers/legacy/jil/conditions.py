@@ -101,11 +101,11 @@ def parse_condition(text: str) -> Condition:
         # The parser builds the result directly, without a parse tree, so the length of a condition is not limited.
         condition = cast("Condition", _parser().parse(text))
     except UnexpectedInput as error:
-        raise InvalidCondition(_message(error, text)) from error
+        raise InvalidCondition(_error_message(error, text)) from error
     return condition
 
 
-def _message(error: UnexpectedInput, text: str) -> str:
+def _error_message(error: UnexpectedInput, text: str) -> str:
     position: int | None = getattr(error, "pos_in_stream", None)
     token = getattr(error, "token", None)
     if position is None or position < 0 or (token is not None and token.type == "$END"):
@@ -152,7 +152,7 @@ def is_satisfied(
     def is_true(atom: Atom) -> bool:
         if isinstance(atom, GlobalCondition):
             value = variables.get(atom.name)
-            return value is not None and _compares(value, atom.operator, atom.value)
+            return value is not None and _satisfies_comparison(value, atom.operator, atom.value)
         state = jobs.get((atom.job, atom.instance))
         return state is not None and (state.status == "ON_ICE" or _matches_state(atom, state, now, own_end))
 
@@ -165,7 +165,9 @@ def _matches_state(
     if not _is_recent(state, condition.lookback, now, own_end, condition):
         return False
     if isinstance(condition, ExitCodeCondition):
-        return state.code is not None and _compares(str(state.code), condition.operator, str(condition.code))
+        return state.code is not None and _satisfies_comparison(
+            str(state.code), condition.operator, str(condition.code)
+        )
     return _has_status(state.status, condition.predicate)
 
 
@@ -196,18 +198,19 @@ def _is_recent(
     return state.ended is not None and now - state.ended <= lookback
 
 
-def _compares(actual: str, operator: Operator, expected: str) -> bool:
+def _satisfies_comparison(actual: str, operator: Operator, expected: str) -> bool:
     """Compare two values as numbers if both are numbers, otherwise as texts."""
     try:
-        order = _order(float(actual), float(expected))
+        order = _three_way_comparison(float(actual), float(expected))
     except ValueError:
-        order = _order(actual, expected)
+        order = _three_way_comparison(actual, expected)
     return {
         "=": order == 0, "!=": order != 0, "<": order < 0, "<=": order <= 0, ">": order > 0, ">=": order >= 0,
     }[operator]  # fmt: skip
 
 
-def _order(left: T, right: T) -> int:
+def _three_way_comparison(left: T, right: T) -> int:
+    """Return -1, 0 or 1, as `left` is less than, equal to or greater than `right`."""
     return (left > right) - (left < right)
 
 
@@ -225,12 +228,12 @@ class _ConditionBuilder(Transformer[Token, Condition]):
         return CompoundCondition(left, "&" if join.lower() in {"&", "and"} else "|", right)
 
     def status(self, kind: Token, job: tuple[str, str | None], lookback: Token | None) -> Condition:
-        return StatusCondition(*job, _PREDICATES[kind[0].lower()], _minutes(lookback))
+        return StatusCondition(*job, _PREDICATES[kind[0].lower()], _lookback_minutes(lookback))
 
     def exitcode(
         self, _: Token, job: tuple[str, str | None], lookback: Token | None, operator: Token, code: Token
     ) -> Condition:
-        return ExitCodeCondition(*job, _operator(operator), int(code), _minutes(lookback))
+        return ExitCodeCondition(*job, _operator(operator), int(code), _lookback_minutes(lookback))
 
     def job(self, name: Token, instance: Token | None) -> tuple[str, str | None]:
         return str(name).replace("\\:", ":"), None if instance is None else str(instance)
@@ -244,7 +247,7 @@ def _operator(token: Token) -> Operator:
     return operators[str(token)]
 
 
-def _minutes(lookback: Token | None) -> int | None:
+def _lookback_minutes(lookback: Token | None) -> int | None:
     """Convert a lookback `hhhh.mm` or `hhhh` to minutes; 9999 means no limit."""
     if lookback is None:
         return FOREVER

@@ -53,17 +53,19 @@ def dataset_candidates(
         # The name is the same as for the URL of the file: `file:///C:/data` becomes `/C:/data`.
         path = "/" + path.replace("\\", "/")
     if (url := _URL.fullmatch(path)) is not None:
-        scheme = canonical_namespace(f"{url[1].lower()}://").removesuffix("://")
-        namespace = "file" if scheme == "file" else f"{scheme}://{url[2]}"
-        name = f"/{url[3]}" if scheme in {"file", "hdfs"} else url[3]
+        url_scheme, authority, key = url.groups()
+        scheme = canonical_namespace(f"{url_scheme.lower()}://").removesuffix("://")
+        namespace = "file" if scheme == "file" else f"{scheme}://{authority}"
+        name = f"/{key}" if scheme in {"file", "hdfs"} else key
     else:
         namespace, name = "file", path
         if not path.startswith("/"):
             return []
     if not name.strip("/"):
         return []
-    adjusted = round(confidence * _GLOB_FACTOR, 2) if "*" in path else confidence
-    return [DatasetCandidate(side, namespace, name.rstrip("/"), evidence, adjusted)]
+    if "*" in path:
+        confidence = round(confidence * _GLOB_FACTOR, 2)
+    return [DatasetCandidate(side, namespace, name.rstrip("/"), evidence, confidence)]
 
 
 class ConnectedDatabase(NamedTuple):
@@ -79,11 +81,13 @@ def parse_connect_string(text: str | None) -> ConnectedDatabase:
     if not connect_string:
         return ConnectedDatabase(None, "sql_command without connect_string: its datasets are unknown")
     database = parse_jdbc_url(connect_string)
-    if database is not None:
+    if database is not None and database.is_alias:
         warning = (
             f"connect_string contains an alias, not a server: its tables are in the namespace {database.namespace}"
         )
-        return ConnectedDatabase(database, warning if database.is_alias else None)
+        return ConnectedDatabase(database, warning)
+    if database is not None:
+        return ConnectedDatabase(database)
     match = None if connect_string.lower().startswith("jdbc:") else _DATABASE_NAME.fullmatch(connect_string)
     if match is None:
         return ConnectedDatabase(None, "connect_string cannot be parsed: its datasets are unknown")

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from mappers.legacy.jil.dataset_candidate import (
@@ -42,7 +43,7 @@ class DatasetCandidates(NamedTuple):
 
 
 def find_datasets(job: JobDefinition, conventions: OptionConventions = OptionConventions()) -> DatasetCandidates:  # noqa: B008 - an immutable tuple
-    variables = dict(_variables(job))
+    variables = dict(_environment_variables(job))
     scripts: dict[str, None] = {}
     if procedure := job.get("sp_name"):
         scripts[f"procedure {procedure}"] = None
@@ -50,32 +51,33 @@ def find_datasets(job: JobDefinition, conventions: OptionConventions = OptionCon
     job_datasets = list(scanner.job_datasets(job))
     flows: list[DataFlow] = []
     # A command that ends with a backslash is incomplete, so it is not analyzed.
-    if (text := job.get("command")) and job.type not in {"BOX", "FW", "FT"} and not text.endswith("\\"):
-        flows = _CommandScanner(conventions, scripts).flows(parse_commands(text, variables), job_datasets)
+    if (command := job.get("command")) and job.type not in {"BOX", "FW", "FT"} and not command.endswith("\\"):
+        flows = _CommandScanner(conventions, scripts).flows(parse_commands(command, variables), job_datasets)
     else:
         flows = [job_datasets]
     flows += [*scanner.transfers(job), *scanner.statements(job)]
-    best: dict[tuple[Side, str, str], DatasetCandidate] = {}
-    for candidate in (candidate for flow in flows for candidate in flow):
+    best_candidates: dict[tuple[Side, str, str], DatasetCandidate] = {}
+    for candidate in chain.from_iterable(flows):
         key = candidate.side, candidate.namespace, candidate.name
-        if key not in best or best[key].confidence < candidate.confidence:
-            best[key] = candidate
-    return DatasetCandidates(list(best.values()), [flow for flow in flows if flow], list(scripts), scanner.warnings)
+        if key not in best_candidates or best_candidates[key].confidence < candidate.confidence:
+            best_candidates[key] = candidate
+    nonempty_flows = [flow for flow in flows if flow]
+    return DatasetCandidates(list(best_candidates.values()), nonempty_flows, list(scripts), scanner.warnings)
 
 
 def dataset_warnings(job: JobDefinition) -> list[str]:
     """List warnings about attributes that seem to name datasets but cannot be resolved."""
-    scanner = _AttributeScanner(dict(_variables(job)))
+    scanner = _AttributeScanner(dict(_environment_variables(job)))
     scanner.job_datasets(job)
     for _ in (*scanner.transfers(job), *scanner.statements(job)):
         pass  # the scan collects the warnings
     return scanner.warnings
 
 
-def _variables(job: JobDefinition) -> Iterator[tuple[str, str]]:
-    for text in job.accumulated.get("envvars", ()):
-        for part in text.split(","):
-            name, separator, value = part.strip().strip('"').partition("=")
+def _environment_variables(job: JobDefinition) -> Iterator[tuple[str, str]]:
+    for assignments in job.accumulated.get("envvars", ()):
+        for assignment in assignments.split(","):
+            name, separator, value = assignment.strip().strip('"').partition("=")
             if separator and "$" not in value:
                 yield name.strip(), value.strip().strip('"')
 
@@ -89,13 +91,13 @@ class _AttributeScanner:
 
     def job_datasets(self, job: JobDefinition) -> DataFlow:
         """Find the datasets of the job itself, which belong to none of its commands."""
-        candidates = self._file(job, "input", "watch_file", 0.95) + self._file(job, "input", "std_in_file", 0.9)
-        stdout_file = (job.get("std_out_file") or "").lstrip(">").strip()
-        return candidates + (
-            []
-            if _LOG.search(stdout_file)
-            else dataset_candidates("output", stdout_file, "std_out_file", 0.5, self._variables)
+        candidates = self._file_candidates(job, "input", "watch_file", 0.95) + self._file_candidates(
+            job, "input", "std_in_file", 0.9
         )
+        stdout_file = (job.get("std_out_file") or "").lstrip(">").strip()
+        if not _LOG.search(stdout_file):
+            candidates += dataset_candidates("output", stdout_file, "std_out_file", 0.5, self._variables)
+        return candidates
 
     def transfers(self, job: JobDefinition) -> Iterator[DataFlow]:
         """Yield the datasets of file transfers; the direction determines which file is the input."""
@@ -103,7 +105,7 @@ class _AttributeScanner:
             remote, server = job.get(f"{prefix}_remote_name"), job.get(f"{prefix}_server_name")
             direction = (job.get(f"{prefix}_transfer_direction") or "").upper()
             local_side: Side = "output" if direction in {"DOWNLOAD", "GET", "1"} else "input"
-            candidates = self._file(job, local_side, f"{prefix}_local_name", 0.8)
+            candidates = self._file_candidates(job, local_side, f"{prefix}_local_name", 0.8)
             if remote and server:
                 folder = job.get(f"{prefix}_remote_dir")
                 path = remote if remote.startswith("/") or not folder else f"{folder.rstrip('/')}/{remote}"
@@ -115,11 +117,11 @@ class _AttributeScanner:
 
     def statements(self, job: JobDefinition) -> Iterator[DataFlow]:
         """Yield the tables that each statement of an SQL job reads and writes."""
-        text = job.get("sql_command")
-        if not text:
+        script = job.get("sql_command")
+        if not script:
             return
         database, warning = parse_connect_string(job.get("connect_string"))
-        tables = script_tables(text)
+        tables = script_tables(script)
         if warning is not None:
             self.warnings.append(warning)
         if tables.unparsed:
@@ -135,11 +137,11 @@ class _AttributeScanner:
                 for table in names
             ]
 
-    def _file(self, job: JobDefinition, side: Side, attribute: str, confidence: float) -> DataFlow:
+    def _file_candidates(self, job: JobDefinition, side: Side, attribute: str, confidence: float) -> DataFlow:
         """Return the candidate for the file that an attribute names; warns if the name cannot be resolved."""
-        text = job.get(attribute)
-        candidates = dataset_candidates(side, text, attribute, confidence, self._variables)
-        if text and not candidates and not is_device(path := expand_variables(text, self._variables)):
+        file_name = job.get(attribute)
+        candidates = dataset_candidates(side, file_name, attribute, confidence, self._variables)
+        if file_name and not candidates and not is_device(path := expand_variables(file_name, self._variables)):
             reason = (
                 "contains variables that only the scheduler or a shell can resolve"
                 if "$" in path or "`" in path
@@ -164,7 +166,7 @@ class _CommandScanner:
         """
         pipes: dict[int, DataFlow] = {}
         separate_flows: list[DataFlow] = []
-        for command in map(_unwrap, commands):
+        for command in map(_without_wrappers, commands):
             candidates = self._redirected_files(command)
             if command.name in COPY_PROGRAMS:
                 separate_flows += copy_flows(command.name, command.arguments[1:])
@@ -172,8 +174,11 @@ class _CommandScanner:
                 after_option = command.arguments[command.arguments.index("-c") + 1 :]
                 script = after_option[0] if after_option else None
                 inner_flows = self.flows(parse_commands(script) if script else [], candidates)
-                candidates = inner_flows[0] if len(inner_flows) == 1 else []
-                separate_flows += inner_flows if len(inner_flows) > 1 else []
+                if len(inner_flows) == 1:
+                    (candidates,) = inner_flows
+                else:
+                    candidates = []
+                    separate_flows += inner_flows
             else:
                 candidates += program_datasets(command.name, command.arguments[1:], self._conventions)
             self._add_scripts(command.arguments[1:])
@@ -199,7 +204,7 @@ class _CommandScanner:
                 self._scripts[argument.lstrip("@")] = None
 
 
-def _unwrap(command: ShellCommand) -> ShellCommand:
+def _without_wrappers(command: ShellCommand) -> ShellCommand:
     """Remove wrapper programs, which only start another command."""
     arguments = command.arguments
     while len(arguments) > 1 and (arguments[0] or "").rpartition("/")[2] in _WRAPPERS:

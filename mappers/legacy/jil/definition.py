@@ -30,12 +30,12 @@ def diff_catalogs(before: JobCatalog, after: JobCatalog) -> list[DefinitionChang
     """List the changes, sorted by job name; secrets are redacted."""
     changes = []
     for name in sorted(before.jobs.keys() | after.jobs.keys()):
-        old, new = before.jobs.get(name), after.jobs.get(name)
-        if old is None or new is None:
-            changes.append(DefinitionChange(name, "added" if old is None else "removed"))
+        old_job, new_job = before.jobs.get(name), after.jobs.get(name)
+        if old_job is None or new_job is None:
+            changes.append(DefinitionChange(name, "added" if old_job is None else "removed"))
             continue
-        old_values = normalized_definition(old, before.enclosing_boxes(old))
-        new_values = normalized_definition(new, after.enclosing_boxes(new))
+        old_values = normalized_definition(old_job, before.enclosing_boxes(old_job))
+        new_values = normalized_definition(new_job, after.enclosing_boxes(new_job))
         for attribute in sorted(old_values.keys() | new_values.keys()):
             old_value, new_value = old_values.get(attribute), new_values.get(attribute)
             if old_value != new_value:

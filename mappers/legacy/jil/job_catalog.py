@@ -112,8 +112,8 @@ class JobCatalog:
     def _insert_job(self, statement: Statement) -> None:
         previous = self.jobs.get(statement.subject)
         if previous is not None:
-            first = f"{previous.file}:{previous.line}"
-            message = f"{statement.subject} is inserted twice, first in {first}: this definition is used"
+            first_position = f"{previous.file}:{previous.line}"
+            message = f"{statement.subject} is inserted twice, first in {first_position}: this definition is used"
             self._report(statement, "error", message)
         self.jobs[statement.subject] = job = JobDefinition(statement.subject, statement.file, statement.line)
         self._set_attributes(job, statement)
@@ -195,11 +195,10 @@ class JobCatalog:
             return
         values = dict(existing.values) if existing and verb == "update" else {}
         for attribute in statement.attributes:
-            values[attribute.name] = (
-                f"{values[attribute.name]}, {attribute.value}"
-                if attribute.name == "machine" and attribute.name in values
-                else attribute.value
-            )
+            if attribute.name == "machine" and "machine" in values:
+                values["machine"] += f", {attribute.value}"
+            else:
+                values[attribute.name] = attribute.value
         objects[statement.subject] = ObjectDefinition(statement.subject, values, statement.file, statement.line)
 
     def _set_attributes(self, job: JobDefinition, statement: Statement) -> None:

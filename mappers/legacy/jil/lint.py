@@ -8,7 +8,6 @@ from mappers.legacy.jil.conditions import (
     Atom,
     CompoundCondition,
     Condition,
-    ExitCodeCondition,
     GlobalCondition,
     InvalidCondition,
     StatusCondition,
@@ -65,7 +64,7 @@ def lint(catalog: JobCatalog, instance: str | None = None) -> list[Diagnostic]:
         diagnostics += _check_box(job, catalog, set(members.get(job.name, ())), job_conditions)
         diagnostics += _check_schedule(job)
         if "condition" in job_conditions and not evaluate(
-            job_conditions["condition"], partial(_can_hold, catalog, catalog.enclosing_boxes(job))
+            job_conditions["condition"], partial(_can_become_true, catalog, catalog.enclosing_boxes(job))
         ):
             diagnostics.append(_problem(job, "error", "never starts: its condition cannot become true"))
     diagnostics += _find_cycles(catalog, conditions)
@@ -166,7 +165,7 @@ def _check_schedule(job: JobDefinition) -> Iterator[Diagnostic]:
         yield _problem(job, "warning", "date_conditions is on, but neither days_of_week nor run_calendar is set")
 
 
-def _can_hold(catalog: JobCatalog, boxes: Collection[str], atom: Atom) -> bool:
+def _can_become_true(catalog: JobCatalog, boxes: Collection[str], atom: Atom) -> bool:
     """True if an atomic condition can become true; a condition on an undefined job cannot.
 
     A job cannot wait for a box that contains it, because the box runs as long as the job may still start.
@@ -179,17 +178,8 @@ def _can_hold(catalog: JobCatalog, boxes: Collection[str], atom: Atom) -> bool:
 def _find_cycles(catalog: JobCatalog, conditions: Mapping[str, Mapping[str, Condition]]) -> Iterator[Diagnostic]:
     """Find jobs that wait for each other in a cycle, so that none of them can start first."""
     waits_for = {
-        name: sorted(
-            {
-                atom.job
-                for atom in (atomic_conditions(job_conditions["condition"]) if "condition" in job_conditions else ())
-                if isinstance(atom, StatusCondition | ExitCodeCondition) and atom.instance is None
-                and atom.job in catalog.jobs
-                and not (isinstance(atom, StatusCondition) and atom.predicate == "notrunning")
-            }
-        )
-        for name, job_conditions in conditions.items()
-    }  # fmt: skip
+        name: _awaited_jobs(job_conditions.get("condition"), catalog) for name, job_conditions in conditions.items()
+    }
     visited: set[str] = set()
     for start in waits_for:
         path: list[str] = []
@@ -212,6 +202,18 @@ def _find_cycles(catalog: JobCatalog, conditions: Mapping[str, Mapping[str, Cond
             path.append(name)
             pending.append((name, False))
             pending += [(awaited, True) for awaited in waits_for[name]]
+
+
+def _awaited_jobs(condition: Condition | None, catalog: JobCatalog) -> list[str]:
+    """List the jobs of the catalog that must run before a condition becomes true."""
+    jobs = set()
+    for atom in atomic_conditions(condition) if condition is not None else ():
+        if isinstance(atom, GlobalCondition) or atom.instance is not None or atom.job not in catalog.jobs:
+            continue
+        if isinstance(atom, StatusCondition) and atom.predicate == "notrunning":
+            continue
+        jobs.add(atom.job)
+    return sorted(jobs)
 
 
 def _problem(job: JobDefinition, level: DiagnosticLevel, message: str) -> Diagnostic:

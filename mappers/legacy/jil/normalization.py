@@ -83,7 +83,7 @@ def normalize_values(values: Mapping[str, str]) -> dict[str, str]:
 
 def split_list(value: str) -> list[str]:
     """Split a list at commas or blanks; the list or its items may be quoted."""
-    return [part for part in re.split(r"[\s,]+", value.replace('"', "")) if part]
+    return [item for item in re.split(r"[\s,]+", value.replace('"', "")) if item]
 
 
 def _format_condition(condition: Condition) -> str:
@@ -95,11 +95,9 @@ def _format_condition(condition: Condition) -> str:
     text = _format_atom(condition)
     for compound in reversed(compounds):
         right = _format_condition(compound.right)
-        text += (
-            f" {compound.join} ({right})"
-            if isinstance(compound.right, CompoundCondition)
-            else f" {compound.join} {right}"
-        )
+        if isinstance(compound.right, CompoundCondition):
+            right = f"({right})"
+        text += f" {compound.join} {right}"
     return text
 
 

@@ -21,7 +21,7 @@ LineKind = Literal["blank", "comment", "statement", "attribute", "continuation",
 _LINES = re.compile(r"\r\n|\n|\r")
 _KEY = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)[ \t]*:(.*)", re.DOTALL)
 #: Another attribute on the same line: anywhere after a subcommand, elsewhere only after two blanks.
-_NEXT_AFTER_SUBCOMMAND = re.compile(r"[ \t]+([A-Za-z_][A-Za-z0-9_]*)[ \t]*:")
+_ATTRIBUTE_AFTER_SUBCOMMAND = re.compile(r"[ \t]+([A-Za-z_][A-Za-z0-9_]*)[ \t]*:")
 _NEXT_ATTRIBUTE = re.compile(r"[ \t]{2,}([A-Za-z_][A-Za-z0-9_]*)[ \t]*:")
 _INLINE_COMMENT = re.compile(r"(?:(?<=[ \t])|^)/\*.*?\*/(?=[ \t]|$)")
 _QUOTE = re.compile(r'(?<!\\)"')
@@ -83,7 +83,7 @@ class _JilParser:
         self._subcommand: str | None = None
         self._start_line = 0
         self._subject = ""
-        self._is_known = True
+        self._is_known_subcommand = True
         #: The previous line ended with a backslash.
         self._after_backslash = False
         self._attributes: list[_PendingAttribute] = []
@@ -92,98 +92,95 @@ class _JilParser:
         index = 0
         while index < len(self._lines):
             line = self._lines[index]
-            bare = line.strip(" \t\f\v\0\x1a\ufeff")
-            if bare.startswith("/*"):
-                index, bare = self._skip_comment(index, bare)
-                if not bare:
+            stripped = line.strip(" \t\f\v\0\x1a\ufeff")
+            if stripped.startswith("/*"):
+                index, stripped = self._skip_comment(index, stripped)
+                if not stripped:
                     index += 1
                     continue
-            if not bare:
+            if not stripped:
                 self.line_kinds[index] = "blank"
-            elif bare.startswith("#"):
+            elif stripped.startswith("#"):
                 self.line_kinds[index] = "comment"
             else:
-                self.line_kinds[index] = self._parse_line(bare, index + 1)
+                self.line_kinds[index] = self._parse_line(stripped, index + 1)
             index += 1
         self._finish_statement()
 
-    def _skip_comment(self, index: int, bare: str) -> tuple[int, str]:
+    def _skip_comment(self, index: int, first_line: str) -> tuple[int, str]:
         """Skip a comment; returns the index of its last line, and the text after it."""
         self.line_kinds[index] = "comment"
-        content = bare[2:]
         for end in range(index, len(self._lines)):
-            text = content if end == index else self._lines[end]
-            _, terminator, rest = text.partition("*/")
+            text = first_line.removeprefix("/*") if end == index else self._lines[end]
+            _, terminator, text_after_comment = text.partition("*/")
             self.line_kinds[end] = "comment" if terminator or end == index else self.line_kinds[end]
             if terminator:
-                for inner in range(index, end):
-                    self.line_kinds[inner] = "comment"
-                return end, rest.strip()
+                for inner_index in range(index, end):
+                    self.line_kinds[inner_index] = "comment"
+                return end, text_after_comment.strip()
         self._report(index + 1, "error", "unterminated comment: only this line is treated as a comment")
         self.line_kinds[index] = "reported"
         return index, ""
 
-    def _parse_line(self, bare: str, number: int) -> LineKind:
-        match = _KEY.fullmatch(bare)
+    def _parse_line(self, line: str, number: int) -> LineKind:
+        match = _KEY.fullmatch(line)
         name = match[1].lower() if match else ""
-        after_backslash, self._after_backslash = self._after_backslash, bare.endswith("\\")
+        after_backslash, self._after_backslash = self._after_backslash, line.endswith("\\")
         if match and is_subcommand(name):
             return self._start_statement(name, match[2], number)
-        last = self._attributes[-1] if self._attributes else None
-        is_continuation = last is not None and _continues(last, bare)
+        pending = self._attributes[-1] if self._attributes else None
+        is_continuation = pending is not None and _is_continuation(pending, line)
         if after_backslash and name not in ATTRIBUTES and not is_continuation:
             # JIL has no line continuation with a backslash, so it is unknown what the scheduler does.
             message = (
-                f"follows a backslash, which does not continue a line in JIL: ignored: {redact_command(bare)[:80]}"
+                f"follows a backslash, which does not continue a line in JIL: ignored: {redact_command(line)[:80]}"
             )
             self._report(number, "warning", message)
             return "reported"
         if match and (name in ATTRIBUTES or not is_continuation):
             return self._parse_attribute(name, match[2], number)
-        if last is not None and is_continuation:
-            last.value = f"{last.value} {_remove_comments(bare)}"
+        if pending is not None and is_continuation:
+            pending.value = f"{pending.value} {_remove_comments(line)}"
             return "continuation"
         # An export that failed contains an error message instead of definitions.
-        level: DiagnosticLevel = "error" if _FAILED_EXPORT.match(bare) else "warning"
+        level: DiagnosticLevel = "error" if _FAILED_EXPORT.match(line) else "warning"
         self._report(
-            number, level, f"is neither an attribute nor a continuation: ignored: {redact_command(bare)[:80]}"
+            number, level, f"is neither an attribute nor a continuation: ignored: {redact_command(line)[:80]}"
         )
         return "reported"
 
-    def _start_statement(self, subcommand: str, rest: str, number: int) -> LineKind:
+    def _start_statement(self, subcommand: str, text: str, number: int) -> LineKind:
         self._finish_statement()
-        self._subcommand, self._start_line, self._is_known = subcommand, number, subcommand in SUBCOMMANDS
-        (_, subject), *further = _split(_remove_comments(rest), _NEXT_AFTER_SUBCOMMAND, "")
+        self._subcommand, self._start_line, self._is_known_subcommand = subcommand, number, subcommand in SUBCOMMANDS
+        (_, subject), *attributes = _split_attributes(_remove_comments(text), _ATTRIBUTE_AFTER_SUBCOMMAND, "")
         self._subject = _unquote(subject)
         self._attributes = []
-        if not self._is_known:
+        if not self._is_known_subcommand:
             message = f"{subcommand} is not a known subcommand: ignored, together with its attributes"
             self._report(number, "error", message)
             return "reported"
         if not self._subject:
             self._report(number, "error", f"{subcommand} has no name")
-        self._attributes = [_PendingAttribute(name, value, number) for name, value in further]
+        self._attributes = [_PendingAttribute(name, value, number) for name, value in attributes]
         return "statement"
 
-    def _parse_attribute(self, name: str, rest: str, number: int) -> LineKind:
+    def _parse_attribute(self, name: str, text: str, number: int) -> LineKind:
         if self._subcommand is None:
             self._report(number, "error", f"{name} precedes all subcommands: ignored")
             return "reported"
-        if not self._is_known:
+        if not self._is_known_subcommand:
             return "reported"
-        text = rest if name in TEXTS else _remove_comments(rest)
-        (_, value), *further = _split(text, _NEXT_ATTRIBUTE, name)
-        if further:
-            names = ", ".join(further_name for further_name, _ in further)
+        if name not in TEXTS:
+            text = _remove_comments(text)
+        attributes = _split_attributes(text, _NEXT_ATTRIBUTE, name)
+        if len(attributes) > 1:
+            names = ", ".join(further_name for further_name, _ in attributes[1:])
             self._report(number, "warning", f"{names} after {name} on the same line: read as a separate attribute")
-        self._attributes += [
-            _PendingAttribute(attribute_name, attribute_value, number)
-            for attribute_name, attribute_value in [(name, value), *further]
-        ]
+        self._attributes += [_PendingAttribute(attribute_name, value, number) for attribute_name, value in attributes]
         return "attribute"
 
     def _finish_statement(self) -> None:
-        if self._subcommand is None or not self._is_known:
+        if self._subcommand is None or not self._is_known_subcommand:
             self._subcommand = None
             return
         for attribute in self._attributes:
@@ -191,7 +188,7 @@ class _JilParser:
                 object_type = self._subcommand.partition("_")[2].replace("_", " ")
                 message = f"{attribute.name} is not a known attribute of a {object_type}: kept as it is"
                 self._report(attribute.line, "warning", message)
-            if _unbalanced(attribute.value):
+            if _has_unbalanced_quotes(attribute.value):
                 self._report(attribute.line, "warning", f"unbalanced quotes in {attribute.name}: kept as it is")
         attributes = tuple(
             Attribute(attribute.name, _unquote(attribute.value), attribute.line) for attribute in self._attributes
@@ -207,20 +204,20 @@ class _JilParser:
         self.problems.append(Diagnostic(self._file, line, level, message))
 
 
-def _continues(last: _PendingAttribute, line: str) -> bool:
+def _is_continuation(pending: _PendingAttribute, line: str) -> bool:
     """True if a line continues a list, an unfinished condition, or a value with an open quote."""
-    if last.name in CONDITIONS:
-        is_unfinished = bool(_UNFINISHED.search(last.value)) or last.value.count("(") > last.value.count(")")
-        joins = not last.value.strip() or bool(_JOINS.match(line))
-        return is_unfinished or joins or _unbalanced(last.value)
-    if _unbalanced(last.value):
+    if pending.name in CONDITIONS:
+        is_unfinished = bool(_UNFINISHED.search(pending.value)) or pending.value.count("(") > pending.value.count(")")
+        joins = not pending.value.strip() or bool(_JOINS.match(line))
+        return is_unfinished or joins or _has_unbalanced_quotes(pending.value)
+    if _has_unbalanced_quotes(pending.value):
         return True
-    return last.name in LISTS and (
-        last.value.rstrip().endswith(",") or line.startswith(",") or bool(_TIMES.match(line))
+    return pending.name in LISTS and (
+        pending.value.rstrip().endswith(",") or line.startswith(",") or bool(_TIMES.match(line))
     )
 
 
-def _unbalanced(value: str) -> bool:
+def _has_unbalanced_quotes(value: str) -> bool:
     return len(_QUOTE.findall(value)) % 2 == 1
 
 
@@ -231,13 +228,13 @@ def _remove_comments(text: str) -> str:
     return _INLINE_COMMENT.sub(" ", text)
 
 
-def _split(text: str, next_attribute: re.Pattern[str], name: str) -> list[tuple[str, str]]:
-    """Split a line into attributes at known names outside of quotes; `name` is the name of the first attribute."""
+def _split_attributes(text: str, attribute_pattern: re.Pattern[str], first_name: str) -> list[tuple[str, str]]:
+    """Split a line into attributes (name and value) at known names outside of quotes."""
     attributes: list[tuple[str, str]] = []
-    start = 0
-    for match in next_attribute.finditer(text):
+    name, start = first_name, 0
+    for match in attribute_pattern.finditer(text):
         next_name = match[1].lower()
-        if next_name in ATTRIBUTES and not _unbalanced(text[: match.start()]):
+        if next_name in ATTRIBUTES and not _has_unbalanced_quotes(text[: match.start()]):
             attributes.append((name, text[start : match.start()].strip()))
             name, start = next_name, match.end()
     return [*attributes, (name, text[start:].strip())]

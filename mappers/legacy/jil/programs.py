@@ -1,6 +1,7 @@
 """Finds the files that common shell programs read and write."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import NamedTuple
 
 from mappers.legacy.jil.dataset_candidate import DataFlow, Side, dataset_candidates
@@ -42,9 +43,9 @@ def copy_flows(name: str, arguments: Sequence[str | None]) -> Iterator[DataFlow]
     """Yield one flow per source of a copy program: into the target, or into a file in the target folder."""
     positional, options = _split_arguments(name, arguments)
     target_folder = next((options[option] for option in _TARGET_OPTIONS if option in options), None)
-    sources, target = (
-        (positional, target_folder) if target_folder else (positional[:-1], positional[-1] if positional else None)
-    )
+    sources, target = positional, target_folder
+    if not target and positional:
+        *sources, target = positional
     if not sources or (name == "install" and "-d" in options):
         return
     for source in sources:
@@ -86,35 +87,39 @@ def _file_in_folder(folder: str | None, source: str | None, name: str) -> str | 
 
 def _split_arguments(name: str, arguments: Sequence[str | None]) -> _Arguments:
     """Separate options and their values from positional arguments."""
-    with_value = _OPTIONS_WITH_VALUE.get(name, "").split()
-    result = _Arguments([], {})
+    options_with_value = _OPTIONS_WITH_VALUE.get(name, "").split()
+    parsed = _Arguments([], {})
     remaining = iter(arguments)
     for argument in remaining:
         if argument is None or not argument.startswith("-") or argument == "-":
-            result.positional.append(argument)
+            parsed.positional.append(argument)
         elif argument == "--":
-            result.positional.extend(remaining)
-        elif argument in with_value:
-            result.options[argument] = next(remaining, None)
+            parsed.positional.extend(remaining)
+        elif argument in options_with_value:
+            parsed.options[argument] = next(remaining, None)
         elif argument.startswith("--"):
             option, separator, value = argument.partition("=")
-            result.options[option] = value if separator else None
+            parsed.options[option] = value if separator else None
         else:
-            result.options[argument[:2]] = argument[2:]
+            parsed.options[argument[:2]] = argument[2:]
             # `-rt DIR`: the last letter may be an option with a value.
-            if len(argument) > 2 and f"-{argument[-1]}" in with_value and argument[:2] not in with_value:
-                result.options[f"-{argument[-1]}"] = next(remaining, None)
-    return result
+            if (
+                len(argument) > 2
+                and f"-{argument[-1]}" in options_with_value
+                and argument[:2] not in options_with_value
+            ):
+                parsed.options[f"-{argument[-1]}"] = next(remaining, None)
+    return parsed
 
 
 def _option_datasets(arguments: Sequence[str | None], conventions: OptionConventions) -> DataFlow:
     candidates: DataFlow = []
     sides: Mapping[Side, frozenset[str]] = {"input": conventions.inputs, "output": conventions.outputs}
-    for index, argument in enumerate(arguments):
-        option, separator, value = (argument or "").partition("=")
-        option_value = value if separator else arguments[index + 1] if index + 1 < len(arguments) else None
+    for argument, next_argument in zip_longest(arguments, arguments[1:]):
+        option, separator, inline_value = (argument or "").partition("=")
+        option_value = inline_value if separator else next_argument
         for side, names in sides.items():
             if option in names and option_value and not option_value.startswith("--"):
-                for part in option_value.split(","):
-                    candidates += dataset_candidates(side, part, f"command: {option}", 0.6, {})
+                for path in option_value.split(","):
+                    candidates += dataset_candidates(side, path, f"command: {option}", 0.6, {})
     return candidates

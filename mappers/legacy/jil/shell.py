@@ -12,10 +12,16 @@ _UNRESOLVABLE = frozenset({"command_substitution", "process_substitution", "arit
 _MAX_DEPTH = 200
 
 
+RedirectionOperator = Literal["<", ">", ">>"]
+
+#: Redirection symbols, with the operator of the same effect on files.
+_OPERATORS: dict[str, RedirectionOperator] = {"<": "<", ">": ">", ">|": ">", "&>": ">", ">>": ">>", "&>>": ">>"}
+
+
 class Redirection(NamedTuple):
     """A file that a command reads from or writes to."""
 
-    operator: Literal["<", ">", ">>"]
+    operator: RedirectionOperator
     file: str
 
 
@@ -61,7 +67,7 @@ def _commands(root: Node, raw: bytes, variables: dict[str, str]) -> Iterator[She
         if context.depth > _MAX_DEPTH:
             continue
         if node.type == "variable_assignment":
-            _assign(node, raw, variables)
+            _record_assignment(node, raw, variables)
         if node.type == "command":
             arguments = [
                 _resolve_word(child, raw, variables)
@@ -84,17 +90,17 @@ def _commands(root: Node, raw: bytes, variables: dict[str, str]) -> Iterator[She
         context_before_last = (
             inner_context._replace(redirections=()) if node.type in {"list", "pipeline"} else inner_context
         )
-        last = len(children) - 1
+        last_index = len(children) - 1
         pending += [
-            (child, inner_context if index == last else context_before_last)
+            (child, inner_context if index == last_index else context_before_last)
             for index, child in reversed(list(enumerate(children)))
         ]
 
 
-def _assign(node: Node, raw: bytes, variables: dict[str, str]) -> None:
+def _record_assignment(node: Node, raw: bytes, variables: dict[str, str]) -> None:
     name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
     if name is not None and value is not None and (text := _resolve_word(value, raw, variables)) is not None:
-        variables[_text(name, raw)] = text
+        variables[_node_text(name, raw)] = text
 
 
 def _redirections(node: Node, raw: bytes, variables: Mapping[str, str]) -> tuple[Redirection, ...]:
@@ -102,17 +108,14 @@ def _redirections(node: Node, raw: bytes, variables: Mapping[str, str]) -> tuple
     for child in node.named_children:
         if child.type != "file_redirect":
             continue
-        symbol = next(
-            (part.type for part in child.children if part.type in {"<", ">", ">>", "&>", "&>>", ">|"}), None
-        )
+        operator = next((_OPERATORS[part.type] for part in child.children if part.type in _OPERATORS), None)
         file = child.child_by_field_name("destination")
         descriptor = child.child_by_field_name("descriptor")
-        if symbol is None or file is None or (descriptor is not None and _text(descriptor, raw) == "2"):
+        if operator is None or file is None or (descriptor is not None and _node_text(descriptor, raw) == "2"):
             continue
-        text = _resolve_word(file, raw, variables)
-        if text:
-            operator: Literal["<", ">", ">>"] = "<" if symbol == "<" else ">>" if symbol.endswith(">>") else ">"
-            redirections.append(Redirection(operator, text))
+        path = _resolve_word(file, raw, variables)
+        if path:
+            redirections.append(Redirection(operator, path))
     return tuple(redirections)
 
 
@@ -125,7 +128,7 @@ def _resolve_word(node: Node, raw: bytes, variables: Mapping[str, str]) -> str |
         return None if None in parts else "".join(filter(None, parts))
     if node.type == "string":
         return _expand_string(node, raw, variables)
-    text = _text(node, raw)
+    text = _node_text(node, raw)
     if node.type in {"simple_expansion", "expansion"}:
         return variables.get(text.strip("${}"))
     return text[1:-1] if node.type == "raw_string" else text.replace("\\ ", " ")
@@ -145,5 +148,5 @@ def _expand_string(node: Node, raw: bytes, variables: Mapping[str, str]) -> str 
     return text + raw[start : node.end_byte - 1].decode("utf-8", "replace")
 
 
-def _text(node: Node, raw: bytes) -> str:
+def _node_text(node: Node, raw: bytes) -> str:
     return raw[node.start_byte : node.end_byte].decode("utf-8", "replace")

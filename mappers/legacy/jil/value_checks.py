@@ -68,21 +68,21 @@ class InvalidValue(NamedTuple):
 
 def invalid_values(values: Mapping[str, str]) -> Iterator[InvalidValue]:
     for name, rule in _RULES.items():
-        for part in _parts(name, values.get(name, "")):
-            if not is_valid_value(name, part):
-                yield InvalidValue(rule.level, f"{name}: {part} is not a valid {rule.description}")
+        for value in _values_to_check(name, values.get(name, "")):
+            if not is_valid_value(name, value):
+                yield InvalidValue(rule.level, f"{name}: {value} is not a valid {rule.description}")
 
 
-def is_valid_value(name: str, part: str) -> bool:
+def is_valid_value(name: str, value: str) -> bool:
     """True if a value, or an item of a list, is valid for its attribute."""
     rule = _RULES.get(name)
-    return rule is None or any(placeholder in part for placeholder in _PLACEHOLDERS) or bool(rule.matches(part))
+    return rule is None or any(placeholder in value for placeholder in _PLACEHOLDERS) or bool(rule.matches(value))
 
 
-def _parts(name: str, value: str) -> list[str]:
-    text = value.replace('"', "").strip()
+def _values_to_check(name: str, text: str) -> list[str]:
+    text = text.replace('"', "").strip()
     if not text:
         return []
     if name in {"success_codes", "fail_codes"}:
         return [code.strip() for code in text.split(",")]
-    return split_list(value) if _RULES[name].is_list else [text]
+    return split_list(text) if _RULES[name].is_list else [text]

@@ -158,7 +158,7 @@ def test_statuses_results_and_profiles_are_read_by_time(client_with_schema: Clie
         client_with_schema.profiles("svc.d.s.t", 2, 3),
     )
     assert [sorted(row["timestamp"] for row in rows or ()) for rows in read] == [[2, 3]] * 3
-    assert [case_["fullyQualifiedName"] for case_ in client_with_schema.check_cases("svc.d.s.t")] == ["svc.d.s.t.c"]
+    assert [case_["fullyQualifiedName"] for case_ in client_with_schema.test_cases("svc.d.s.t")] == ["svc.d.s.t.c"]
     assert (
         client_with_schema.statuses("jobs.x", 0, 9),
         client_with_schema.results("x", 0, 9),

@@ -5,7 +5,7 @@ import pytest
 from connectors.spark.conf import LISTENER_CLASS, PREFIX, ConfOptions, ListenerTransport, build_conf
 from connectors.spark.conf_check import check_conf
 from connectors.spark.conf_problem import ConfProblem, ProblemEffect
-from connectors.spark.listener_keys import is_section, matches, nearest_key, parent_sections
+from connectors.spark.listener_keys import is_section, matches_pattern, nearest_key, parent_sections
 from connectors.spark.releases import find_release
 
 RELEASE = find_release("4.1")
@@ -191,7 +191,7 @@ def test_problem_text(effect: ProblemEffect, text: str) -> None:
      ("f.**.d", "f.x.y.d", True), ("f.**.d", "f.d", False)],
 )  # fmt: skip
 def test_key_patterns(pattern: str, key: str, *, expected: bool) -> None:
-    assert matches(pattern, key) is expected
+    assert matches_pattern(pattern, key) is expected
 
 
 def test_key_sections() -> None:
