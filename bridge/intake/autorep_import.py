@@ -36,8 +36,8 @@ class AutorepImportOptions(NamedTuple):
     zone: tzinfo
     order: DateOrder | None
     boxes: Mapping[str, tuple[str, ...]]
-    waits: Mapping[str, "Sequence[StatusCondition]"] = {}
-    successes: Mapping[str, Mapping[str, str]] = {}
+    awaited_statuses: Mapping[str, "Sequence[StatusCondition]"] = {}
+    success_rules: Mapping[str, Mapping[str, str]] = {}
 
 
 class AutorepImportResult(NamedTuple):
@@ -65,7 +65,12 @@ def import_reports(
         if order is None and report.times():
             problems.append(f"{label}: warning: ambiguous dates read as month/day (set the order with --dates)")
         context = ReportContext(
-            options.instance, order or _DEFAULT_ORDER, options.zone, options.boxes, options.waits, options.successes
+            options.instance,
+            order or _DEFAULT_ORDER,
+            options.zone,
+            options.boxes,
+            options.awaited_statuses,
+            options.success_rules,
         )
         history = build_run_history(report, context)
         skipped_lines += report.other_lines

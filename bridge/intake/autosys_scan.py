@@ -117,7 +117,8 @@ def apply_scan(
     events = (_build_event(catalog, name, options) for name in names)
     rejected = {names[index]: reason for index, reason in write_events(events, reader, writer, _SOURCE).items()}
     new, changed, retired = (
-        [name for name in group if name not in rejected] for group in (plan.new, plan.changed, plan.retired)
+        [name for name in planned_names if name not in rejected]
+        for planned_names in (plan.new, plan.changed, plan.retired)
     )
     result = ScanResult(
         new, changed, retired, plan.unchanged, [f"{name}: {reason}" for name, reason in rejected.items()]

@@ -25,7 +25,7 @@ _Timestamp = Annotated[datetime, msgspec.Meta(tz=True)]
 _Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 53)]
 
 
-class _Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind"):
+class _ExportedLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind"):
     hash: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{32}$")]
     source: Annotated[str, msgspec.Meta(pattern="^[^\0]*$")]
     receipts: _Count
@@ -38,7 +38,7 @@ class _Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_f
         return self.payload.encode() if self.payload is not None else self.payload_base64
 
 
-class ExportedEvent(_Line, frozen=True, kw_only=True, omit_defaults=True, tag="event"):
+class ExportedEvent(_ExportedLine, frozen=True, kw_only=True, omit_defaults=True, tag="event"):
     """An event of the log with its receipt: source, number of receipts, time, notes."""
 
     received_at: _Timestamp
@@ -47,7 +47,7 @@ class ExportedEvent(_Line, frozen=True, kw_only=True, omit_defaults=True, tag="e
     failure: str | None = None
 
 
-class ExportedRejection(_Line, frozen=True, kw_only=True, omit_defaults=True, tag="rejected"):
+class ExportedRejection(_ExportedLine, frozen=True, kw_only=True, omit_defaults=True, tag="rejected"):
     """A rejected input."""
 
     reason: str
@@ -65,16 +65,18 @@ _decoder: msgspec.json.Decoder[ExportedEvent | ExportedRejection] = msgspec.json
 def export_events(db: Database, org: str) -> Iterator[bytes]:
     """Yield a line per event, in the order of the log, then a line per rejected input, all from one snapshot."""
     with db.snapshot():
-        for hash_, source, receipts, packed, received_at, historical, notes_json, failure in db.stream(_EVENTS, org):
+        for hash_, source, receipts, compressed, received_at, historical, notes_json, failure in db.stream(
+            _EVENTS, org
+        ):
             notes = msgspec.json.decode(notes_json, type=list[str]) if notes_json else []
-            text, raw = _text_or_bytes(packed)
+            text, raw = _text_or_bytes(compressed)
             event = ExportedEvent(
                 hash=hash_.hex(), source=source, receipts=receipts, payload=text, payload_base64=raw,
                 received_at=to_datetime(received_at), historical=bool(historical), notes=notes, failure=failure,
             )  # fmt: skip
             yield msgspec.json.encode(event) + b"\n"
-        for hash_, source, receipts, packed, reason, path, first_at, last_at, size in db.stream(_REJECTED, org):
-            text, raw = _text_or_bytes(packed)
+        for hash_, source, receipts, compressed, reason, path, first_at, last_at, size in db.stream(_REJECTED, org):
+            text, raw = _text_or_bytes(compressed)
             rejected = ExportedRejection(
                 hash=hash_.hex(), source=source, receipts=receipts, payload=text, payload_base64=raw,
                 reason=reason, path=path, first_at=to_datetime(first_at), last_at=to_datetime(last_at), size=size,
@@ -90,11 +92,11 @@ def parse_line(line: bytes) -> ExportedEvent | ExportedRejection:
         raise InvalidInput(f"not a line of `export --events`: {error}") from error
 
 
-def _text_or_bytes(packed: bytes | None) -> tuple[str | None, bytes | None]:
+def _text_or_bytes(compressed: bytes | None) -> tuple[str | None, bytes | None]:
     """Return a payload as text, or as bytes if it is not UTF-8."""
-    if packed is None:
+    if compressed is None:
         return None, None
-    raw = zstandard.decompress(packed)
+    raw = zstandard.decompress(compressed)
     try:
         return raw.decode(), None
     except UnicodeDecodeError:

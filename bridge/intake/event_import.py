@@ -73,15 +73,15 @@ class EventImporter:
         self, file: BinaryIO, on_problem: Callable[[str], None], progress: Progress = lambda _: None
     ) -> EventImportReport:
         """Import all lines of an export; damaged lines are reported and skipped."""
-        report, bytes_done = EventImportReport(), 0
+        report, bytes_read = EventImportReport(), 0
         try:
             for batch in _read_batches(file):
                 parsed, damaged = _parse_lines(batch, on_problem)
                 items = self._missing_items(parsed)
                 self._writer.write(items)
                 report = report.add(_count_results(parsed, items, damaged))
-                bytes_done += sum(len(line) for _, line in batch)
-                progress(bytes_done)
+                bytes_read += sum(len(line) for _, line in batch)
+                progress(bytes_read)
         except _READ_ERRORS as error:
             on_problem(f"cannot continue reading: {error}")
             return report.add(EventImportReport(damaged=1))
@@ -95,28 +95,28 @@ class EventImporter:
         events = [item for item in parsed if isinstance(item, _ImportedEvent)]
         rows = self._db.fetch_for_keys(_STORED_EVENTS, sorted({event.key for event in events}), self._org)
         stored = {
-            (time, hash_): _StoredEvent(count, bool(historical), failure)
-            for time, hash_, count, historical, failure in rows
+            (time, hash_): _StoredEvent(stored_receipts, bool(historical), failure)
+            for time, hash_, stored_receipts, historical, failure in rows
         }
         hashes = sorted({item.payload_hash for item in parsed if isinstance(item, RejectedInput)})
         stored_rejections = {
-            hash_: (count, last_at)
-            for hash_, count, last_at in self._db.fetch_for_ids(_STORED_REJECTIONS, hashes, self._org)
+            hash_: (stored_receipts, last_at)
+            for hash_, stored_receipts, last_at in self._db.fetch_for_ids(_STORED_REJECTIONS, hashes, self._org)
         }
         missing: list[IncomingEvent | RejectedInput] = []
         for item in parsed:
             if isinstance(item, RejectedInput):
-                count, last_at = stored_rejections.get(item.payload_hash, (0, item.received_at))
-                if item.receipts > count:
+                stored_receipts, last_at = stored_rejections.get(item.payload_hash, (0, item.received_at))
+                if item.receipts > stored_receipts:
                     last_at = max(last_at, item.received_at)
-                    missing.append(item._replace(receipts=item.receipts - count, received_at=last_at))
+                    missing.append(item._replace(receipts=item.receipts - stored_receipts, received_at=last_at))
                     stored_rejections[item.payload_hash] = item.receipts, last_at
-            elif missing_item := self._missing_part(item, stored.get(item.key)):
+            elif missing_item := self._missing_item(item, stored.get(item.key)):
                 stored[item.key] = _add_receipts(stored.get(item.key), missing_item)
                 missing.append(missing_item)
         return missing
 
-    def _missing_part(self, imported: _ImportedEvent, stored: _StoredEvent | None) -> IncomingEvent | None:
+    def _missing_item(self, imported: _ImportedEvent, stored: _StoredEvent | None) -> IncomingEvent | None:
         """Build an item that adds what the store lacks: the event, receipts, or a first successful merge."""
         line = imported.line
         extra_receipts = max(0, line.receipts - stored.receipts) if stored else line.receipts
@@ -149,14 +149,14 @@ def _parse_lines(
     """Parse lines; also returns the number of damaged lines."""
     parsed: list[_ImportedEvent | RejectedInput] = []
     damaged = 0
-    for number, line in batch:
+    for line_number, line in batch:
         if not line.strip():
             continue
         try:
             parsed.append(_parse_item(line))
         except (InvalidInput, InputTooLarge, RecursionError) as error:
             damaged += 1
-            on_problem(f"line {number}: {error}")
+            on_problem(f"line {line_number}: {error}")
     return parsed, damaged
 
 
@@ -199,8 +199,8 @@ def _read_batches(file: BinaryIO) -> Iterator[list[tuple[int, bytes]]]:
     batch: list[tuple[int, bytes]] = []
     size = 0
     try:
-        for number, line in enumerate(file, start=1):
-            batch.append((number, line))
+        for line_number, line in enumerate(file, start=1):
+            batch.append((line_number, line))
             size += len(line)
             if len(batch) >= _BATCH_LINES or size >= _BATCH_BYTES:
                 yield batch

@@ -38,11 +38,11 @@ class FeedImporter:
         self, rows: Iterable[FeedRow], is_known: Callable[[RejectedInput], bool] = lambda _: False
     ) -> IntakeReport:
         """Import rows in batches; rows without a run are stored as rejected, unless `is_known` is true for them."""
-        inputs = (self._read(row) for row in rows)
+        inputs = (self._parse_row(row) for row in rows)
         new_inputs = (item for item in inputs if not (isinstance(item, RejectedInput) and is_known(item)))
         return IntakeReport(*write_bodies(new_inputs, self._writer))
 
-    def _read(self, row: FeedRow) -> list[IncomingEvent] | RejectedInput:
+    def _parse_row(self, row: FeedRow) -> list[IncomingEvent] | RejectedInput:
         if isinstance(row.values, bytes):
             parsed: list[IncomingEvent] | RejectedInput = self._row_reader.reject(
                 row.values, self._kind, InvalidInput(row.problem)
@@ -80,24 +80,24 @@ class FeedPoller:
 
         Raises Unreachable if the database does not respond, and ConfigError if the query is invalid.
         """
-        since = self._watermarks.get(self._query.name)
-        rows = self._fetch(since)
-        latest = self._latest_watermark(rows, since)
+        previous_watermark = self._watermarks.get(self._query.name)
+        rows = self._fetch_rows(previous_watermark)
+        latest_watermark = self._latest_watermark(rows, previous_watermark)
         # Rows that overlap with the last poll are read again; rejected ones are not stored twice.
         feed_rows = (FeedRow(self._query.name, values) for values in rows)
         report = self._feed.import_rows(feed_rows, lambda item: is_rejected(self._db, self._org, item.payload_hash))
-        if latest is not None:
-            self._watermarks.set(self._query.name, latest)
+        if latest_watermark is not None:
+            self._watermarks.set(self._query.name, latest_watermark)
         return report
 
-    def _fetch(self, since: Any) -> list[dict[str, Any]]:
+    def _fetch_rows(self, watermark: Any) -> list[dict[str, Any]]:
         import sqlalchemy as sa  # noqa: PLC0415 - only polling needs it
 
         try:
             engine = self._engine = self._engine or sa.create_engine(self._query.url)
             self._require_sqlite_file(engine.url)
             with engine.connect() as connection:
-                result = connection.execute(sa.text(self._query.query), {"since": since})
+                result = connection.execute(sa.text(self._query.query), {"since": watermark})
                 return [dict(row) for row in result.mappings()]
         except (sa.exc.NoSuchModuleError, ImportError) as error:
             raise ConfigError(f"{self._query.name}: no driver for this URL is installed: {error}") from error
@@ -114,21 +114,21 @@ class FeedPoller:
         if not Path(file).exists():
             raise Unreachable(f"{self._query.name}: unable to open database file {file}: it does not exist")
 
-    def _latest_watermark(self, rows: list[dict[str, Any]], since: Any) -> Any:
+    def _latest_watermark(self, rows: list[dict[str, Any]], previous_watermark: Any) -> Any:
         """Return the greatest value of the watermark column.
 
         Raises ConfigError if the column is missing, or if its values cannot be compared or stored.
         """
         values = [value for value in map(self._watermark_value, rows) if value is not None]
-        all_values = values if since is None else [since, *values]
+        all_values = values if previous_watermark is None else [previous_watermark, *values]
         try:
             max(all_values, default=None)
         except TypeError as error:
             raise self._watermark_error("has values that cannot be compared", all_values) from error
-        latest = max(values, default=None)
-        if latest is not None and not isinstance(latest, VALUE_TYPES):
+        latest_watermark = max(values, default=None)
+        if latest_watermark is not None and not isinstance(latest_watermark, VALUE_TYPES):
             raise self._watermark_error("has values of an unsupported type", values)
-        return latest
+        return latest_watermark
 
     def _watermark_error(self, problem: str, values: list[Any]) -> ConfigError:
         name, column = self._query.name, self._query.watermark

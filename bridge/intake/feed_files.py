@@ -68,18 +68,19 @@ def _parse_object(line: str, location: str) -> FeedRow:
 
 def _csv_rows(text: str, file: Path) -> Iterator[FeedRow]:
     lines = list(io.StringIO(text, newline=""))
-    header_index = next((number for number, line in enumerate(lines) if line.strip()), None)
+    header_index = next((index for index, line in enumerate(lines) if line.strip()), None)
     if header_index is None:
         return
     delimiter = max(_DELIMITERS, key=lines[header_index].count)
     records = _csv_records(lines, header_index, delimiter)
-    header = _check_header(next(records)[1], file)
+    _, header_fields = next(records)
+    header = _validated_header(header_fields, file)
     for index, fields in records:
         location = f"{file} line {index + 1}"
         if isinstance(fields, str):
             yield FeedRow(location, lines[index].rstrip("\r\n").encode(), fields)
         elif fields:
-            yield FeedRow(location, _with_header(header, fields))
+            yield FeedRow(location, _values_by_column(header, fields))
 
 
 def _csv_records(lines: list[str], index: int, delimiter: str) -> Iterator[tuple[int, list[str] | str]]:
@@ -98,7 +99,7 @@ def _csv_records(lines: list[str], index: int, delimiter: str) -> Iterator[tuple
             index += 1
 
 
-def _check_header(header: list[str] | str, file: Path) -> list[str]:
+def _validated_header(header: list[str] | str, file: Path) -> list[str]:
     """Return the header; raises ConfigError if it is malformed or names a column twice."""
     if isinstance(header, str):
         raise ConfigError(f"{file}: the header is not CSV: {header}")
@@ -108,7 +109,7 @@ def _check_header(header: list[str] | str, file: Path) -> list[str]:
     return header
 
 
-def _with_header(header: list[str], fields: list[str]) -> dict[str, Any]:
+def _values_by_column(header: list[str], fields: list[str]) -> dict[str, Any]:
     """Map fields to column names; fields after the last column get the empty name."""
     values: dict[str, Any] = dict(zip(header, fields, strict=False))
     if len(fields) > len(header):

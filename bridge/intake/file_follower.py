@@ -102,7 +102,7 @@ class FileFollower:
                 file.position_dirty = False
         return has_read
 
-    async def _scan(self) -> Problems:
+    async def _scan_files(self) -> Problems:
         scan = await asyncio.to_thread(self._tracker.scan)
         positions: dict[str, FilePosition] = {}
         for number, name in enumerate(sorted(scan.names()), 1):
@@ -115,7 +115,7 @@ class FileFollower:
             _log.info("tailing", path=printable_path(file.path), from_byte=file.end)
         return scan.problems
 
-    async def _isolated(self, file: FollowedFile, work: Awaitable[bool], problems: Problems) -> bool:
+    async def _run_isolated(self, file: FollowedFile, work: Awaitable[bool], problems: Problems) -> bool:
         """Await the work on a file; an unreadable file must not stop the work on other files."""
         try:
             return await work
@@ -125,7 +125,7 @@ class FileFollower:
             problems[file.path] = error.strerror or str(error)
             return False
 
-    async def _read_turn(self, file: FollowedFile) -> bool:
+    async def _read_batches(self, file: FollowedFile) -> bool:
         has_read = False
         for _ in range(_COMMITS_PER_TURN):
             if self._stopped.is_set():
@@ -161,16 +161,16 @@ class FileFollower:
 
     async def _with_retries(self, operation: Callable[..., Awaitable[T]], *arguments: object) -> T:
         """Retry until the store responds; raises TransientError after `stop` and within `read_all`."""
-        logged = False
+        is_logged = False
         while True:
             try:
                 return await operation(*arguments)
             except TransientError as error:
                 if self._stopped.is_set() or not self._waits_for_store:
                     raise
-                if not logged:
+                if not is_logged:
                     _log.warning("store unavailable, waiting", reason=str(error))
-                logged = True
+                is_logged = True
             await self._pause(self._poll_seconds)
 
     async def _report_incomplete_line(self, file: FollowedFile) -> bool:

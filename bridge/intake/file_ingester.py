@@ -50,7 +50,7 @@ class FileIngester:
         try:
             with open_event_file(path) as file:
                 identity = _FileStart(stored_path(path), _read_head(file))
-                start = 0 if self._from_start else self._resume_at(file, identity)
+                start = 0 if self._from_start else self._resume_offset(file, identity)
                 progress(start)
                 report = self._ingest_records(read_records(file, start), source_name(path), progress, identity)
         except _READ_ERRORS as error:
@@ -61,7 +61,7 @@ class FileIngester:
         """Ingest a stream, which cannot be resumed."""
         return self._ingest_records(read_records(file), source, lambda _: None, None)
 
-    def _resume_at(self, file: BinaryIO, identity: _FileStart) -> int:
+    def _resume_offset(self, file: BinaryIO, identity: _FileStart) -> int:
         position = self._writer.file_position(identity.name)
         if position is None or position.fingerprint != fingerprint(identity.head, position.offset):
             return 0
@@ -134,8 +134,8 @@ def _next_batch(records: Iterator[RawRecord]) -> tuple[list[RawRecord], Exceptio
 def _read_head(file: BinaryIO) -> bytes:
     head = b""
     try:
-        while part := file.readline(HEAD_BYTES - len(head)):
-            head += part
+        while chunk := file.readline(HEAD_BYTES - len(head)):
+            head += chunk
     except _READ_ERRORS:
         if not head:
             raise  # otherwise the records before the error are ingested, and reading them raises it again

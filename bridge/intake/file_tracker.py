@@ -64,13 +64,15 @@ _IDLE_SECONDS = 60.0
 class TrackerScan(NamedTuple):
     """Result of a scan: new files, and positions whose file no longer contains the ingested content."""
 
-    new: list[FollowedFile]
+    new_files: list[FollowedFile]
     unmatched: list[FilePosition]
     problems: dict[Path, str]
 
     def names(self) -> set[str]:
         """Names of the positions that are needed to resume the new files."""
-        return {file.name for file in self.new} | {name for file in self.new for name in file.former_names()}
+        return {file.name for file in self.new_files} | {
+            name for file in self.new_files for name in file.former_names()
+        }
 
 
 class FileTracker:
@@ -94,26 +96,26 @@ class FileTracker:
             present.setdefault((status.st_dev, status.st_ino), []).append(path)
         for file in self.files():
             if file.identity in present:
-                self._update(file, present[file.identity], listing)
+                self._update_present(file, present[file.identity], listing)
             else:
                 self._update_deleted(file)
             if file.needs_check:
-                self._verify(file, scan)
+                self._restart_if_replaced(file, scan)
         for identity, paths in present.items():
             if identity not in self._files:
                 status = listing.files[paths[0]]
                 file = FollowedFile(paths[0], stored_path(paths[0]), identity, status.st_size, status.st_mtime_ns)
                 file.changed_at = self._clock()
-                scan.new.append(file)
+                scan.new_files.append(file)
         return scan
 
     def resolve(self, scan: TrackerScan, positions: Mapping[str, FilePosition]) -> list[FollowedFile]:
         """Resume new files at their own position or, if that does not match, at a position with the same content."""
-        present = {file.name for file in self.files()} | {file.name for file in scan.new}
+        present = {file.name for file in self.files()} | {file.name for file in scan.new_files}
         unmatched = [*scan.unmatched, *(position for name, position in positions.items() if name not in present)]
-        own_positions = {file.name: positions[file.name] for file in scan.new if file.name in positions}
+        own_positions = {file.name: positions[file.name] for file in scan.new_files if file.name in positions}
         opened, unresumed = [], []
-        for file in scan.new:
+        for file in scan.new_files:
             try:
                 head = self._open_files.open(file).head()
                 if head.startswith(GZIP_MAGIC):
@@ -160,7 +162,7 @@ class FileTracker:
             if file.is_deleted:
                 self._files.pop(file.identity, None)
 
-    def _update(self, file: FollowedFile, paths: list[Path], listing: FileListing) -> None:
+    def _update_present(self, file: FollowedFile, paths: list[Path], listing: FileListing) -> None:
         if file.path not in paths:
             file.path, file.name = paths[0], stored_path(paths[0])
             file.position_dirty = file.end > 0
@@ -187,7 +189,7 @@ class FileTracker:
             file.size, file.modified, file.changed_at = size, modified, self._clock()
             file.has_more = file.needs_check = True
 
-    def _verify(self, file: FollowedFile, scan: TrackerScan) -> None:
+    def _restart_if_replaced(self, file: FollowedFile, scan: TrackerScan) -> None:
         """Read a file from its beginning again if it no longer contains the ingested part.
 
         A changed file is checked again at the next scan: a second change within one tick of the file system's clock

@@ -123,7 +123,7 @@ class GroupCommitter:
         for _ in range(_GATHER_TURNS):
             await asyncio.sleep(0)
         while self._queue:
-            group = self._next_group()
+            group = self._take_next_group()
             if self._failing_since is None:
                 self._failing_since = group[0].queued_at
             items = [item for request in group for item in request.items]
@@ -135,19 +135,19 @@ class GroupCommitter:
                     waiter.set_exception(error)
         self._commit_task = None
 
-    def _next_group(self) -> list[_PendingRequest]:
+    def _take_next_group(self) -> list[_PendingRequest]:
         """Take at least one request from the queue, and more until the group is full; requests are not split."""
-        count = size = 0
+        request_count = item_count = 0
         for request in self._queue:
-            size += len(request.items)
-            if count and size > self._max_group:
+            item_count += len(request.items)
+            if request_count and item_count > self._max_group:
                 break
-            count += 1
-        group, self._queue = self._queue[:count], self._queue[count:]
+            request_count += 1
+        group, self._queue = self._queue[:request_count], self._queue[request_count:]
         self._pending_count -= sum(len(request.items) for request in group)
         return group
 
-    async def _write(
+    async def _write_group(
         self, items: Sequence[IncomingEvent | RejectedInput], positions: Sequence[FilePosition]
     ) -> TransientError | None:
         error: TransientError | None = None
@@ -172,7 +172,7 @@ class GroupCommitter:
         self.last_error = None if error is None else str(error)
         return error
 
-    async def _commit(
+    async def _write_with_retries(
         self, items: Sequence[IncomingEvent | RejectedInput], positions: Sequence[FilePosition]
     ) -> None:
         loop = asyncio.get_running_loop()

@@ -21,12 +21,12 @@ _HISTORICAL = "?historical=true"
 class LegacyInputKind(NamedTuple):
     """The format of a legacy body and whether it is historical; its bytes contain neither."""
 
-    contract: LegacyFormat
+    legacy_format: LegacyFormat
     historical: bool = False
 
     def source_name(self) -> str:
         """Source name of rejected bodies; it contains everything that a retry needs."""
-        return f"{_PREFIX}{self.contract}{_HISTORICAL if self.historical else ''}"
+        return f"{_PREFIX}{self.legacy_format}{_HISTORICAL if self.historical else ''}"
 
     @classmethod
     def from_source_name(cls, source: str) -> "LegacyInputKind | None":
@@ -40,34 +40,34 @@ class LegacyInputKind(NamedTuple):
 class LegacyReader:
     """Translates legacy bodies to OpenLineage events and parses these."""
 
-    def __init__(self, reader: EventReader, names: LegacyNamespaces) -> None:
+    def __init__(self, reader: EventReader, namespaces: LegacyNamespaces) -> None:
         self._reader = reader
-        self._names = names
+        self._namespaces = namespaces
 
     def read(
         self, body: bytes, kind: LegacyInputKind, received_at: int, extra_notes: Sequence[str] = ()
     ) -> list[IncomingEvent] | RejectedInput:
         """Parse a body into events; a body that cannot be translated is returned as rejected."""
-        received = (_EPOCH + timedelta(microseconds=received_at)).isoformat()
+        received_time = (_EPOCH + timedelta(microseconds=received_at)).isoformat()
         try:
-            events, notes = translate_body(kind.contract, body, self._names, received)
+            events, notes = translate_body(kind.legacy_format, body, self._namespaces, received_time)
         except InvalidInput as error:
             return self.reject(body, kind, error)
         except Exception as error:  # noqa: BLE001 - a bug here must not lose the body: it is stored with its reason
-            _log.exception("legacy body could not be translated", contract=str(kind.contract))
+            _log.exception("legacy body could not be translated", contract=str(kind.legacy_format))
             return self.reject(body, kind, InvalidInput(f"{type(error).__name__}: {error}"))
-        source = f"{_PREFIX}{kind.contract}"
+        source = f"{_PREFIX}{kind.legacy_format}"
         items = [self._reader.read(event, source, historical=kind.historical) for event in events]
         rejected = next((item for item in items if isinstance(item, RejectedInput)), None)
         if rejected is not None:
             return self._reader.reject_as(rejected, body, kind.source_name())
-        return _with_notes([item for item in items if isinstance(item, IncomingEvent)], (*extra_notes, *notes))
+        return _add_notes([item for item in items if isinstance(item, IncomingEvent)], (*extra_notes, *notes))
 
     def reject(self, body: bytes, kind: LegacyInputKind, error: InvalidInput | InputTooLarge) -> RejectedInput:
         return self._reader.reject(body, kind.source_name(), error)
 
 
-def _with_notes(items: Sequence[IncomingEvent], notes: Sequence[str]) -> list[IncomingEvent]:
+def _add_notes(items: Sequence[IncomingEvent], notes: Sequence[str]) -> list[IncomingEvent]:
     """Add notes to the last event, the one that the body describes; a generated start event may precede it."""
-    *start_events, last = items
-    return [*start_events, last._replace(notes=list(dict.fromkeys((*notes, *last.notes))))]
+    *start_events, described_event = items
+    return [*start_events, described_event._replace(notes=list(dict.fromkeys((*notes, *described_event.notes))))]

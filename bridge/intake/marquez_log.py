@@ -43,7 +43,7 @@ class MarquezLogSource:
         self._clock = clock
         self._since = since
         self._lookback = int(lookback_seconds * _MICROS_PER_SECOND)
-        self._seen: OrderedDict[bytes, None] = OrderedDict()
+        self._seen_hashes: OrderedDict[bytes, None] = OrderedDict()
         self.name = client.source_name
 
     def poll(self) -> IntakeReport:
@@ -69,18 +69,22 @@ class MarquezLogSource:
         yield from read_windows(self._client, max(begin, now), MAX_MICROS, span=MAX_MICROS)
 
     def _write_window(self, window: LogWindow, positions: Sequence[FilePosition], now: int) -> IntakeReport:
-        items = self._read_new(window.events)
+        items = self._parse_unseen_events(window.events)
         self._writer.write(items, positions)
         for item in items:
             if isinstance(item, IncomingEvent) and item.event.micros >= now - self._lookback:
-                self._remember(item.event.event_hash)
+                self._remember_hash(item.event.event_hash)
         return IntakeReport.of(items)
 
-    def _read_new(self, events: Sequence[JsonObject]) -> list[IncomingEvent | RejectedInput]:
+    def _parse_unseen_events(self, events: Sequence[JsonObject]) -> list[IncomingEvent | RejectedInput]:
         items = [self._reader.read(msgspec.json.encode(drop_nulls(event)), self.name) for event in events]
-        return [item for item in items if isinstance(item, RejectedInput) or item.event.event_hash not in self._seen]
+        return [
+            item
+            for item in items
+            if isinstance(item, RejectedInput) or item.event.event_hash not in self._seen_hashes
+        ]
 
-    def _remember(self, hash_: bytes) -> None:
-        self._seen[hash_] = None
-        if len(self._seen) > _MAX_SEEN:
-            self._seen.popitem(last=False)
+    def _remember_hash(self, hash_: bytes) -> None:
+        self._seen_hashes[hash_] = None
+        if len(self._seen_hashes) > _MAX_SEEN:
+            self._seen_hashes.popitem(last=False)

@@ -62,15 +62,15 @@ class MarquezMetadataSource:
         report = IntakeReport()
         for namespace in self._client.list_namespaces():
             name, owner = str(namespace["name"]), namespace.get("ownerName")
-            report = report.add(self._write(self._dataset_events(name)))
-            report = report.add(self._write(self._job_events(name, owner)))
+            report = report.add(self._write_events(self._dataset_events(name)))
+            report = report.add(self._write_events(self._job_events(name, owner)))
         return report
 
     def close(self) -> None:
         self._client.close()
         self._db.close()
 
-    def _write(self, events: Iterable[JsonObject]) -> IntakeReport:
+    def _write_events(self, events: Iterable[JsonObject]) -> IntakeReport:
         report = IntakeReport()
         for batch in chunked(events, _BATCH_SIZE):
             payloads = [msgspec.json.encode(event) for event in batch]
@@ -81,11 +81,11 @@ class MarquezMetadataSource:
     def _dataset_events(self, namespace: str) -> Iterator[JsonObject]:
         for batch in chunked(self._client.list_datasets(namespace), _BATCH_SIZE):
             ids = [self._dataset_id(dataset) for dataset in batch]
-            with_events = self._select_ids(_DATASETS_READ, ids) | self._select_ids(_DATASETS_WRITTEN, ids)
+            ids_with_events = self._select_ids(_DATASETS_READ, ids) | self._select_ids(_DATASETS_WRITTEN, ids)
             groups = {id_: {id_} for id_ in ids}
             for id_, member in self._db.fetch_for_ids(_IDENTITY_GROUP, sorted(set(ids)), self._org):
                 groups[bytes(id_)].add(bytes(member))
-            stored = self._stored_metadata(groups, with_events, "ol_dataset", "dataset_id")
+            stored = self._stored_metadata(groups, ids_with_events, "ol_dataset", "dataset_id")
             for dataset, id_ in zip(batch, ids, strict=True):
                 if not self._is_listed_twice(dataset, stored[id_]) and (
                     event := dataset_event_from_list(dataset, stored[id_])
@@ -112,19 +112,19 @@ class MarquezMetadataSource:
                 for job in batch
             ]
             ids = {id_ for names in candidates for _, id_ in names}
-            with_events = self._select_ids(_JOBS, ids)
-            stored = self._stored_metadata({id_: {id_} for id_ in ids}, with_events, "ol_job", "job_id")
+            ids_with_events = self._select_ids(_JOBS, ids)
+            stored = self._stored_metadata({id_: {id_} for id_ in ids}, ids_with_events, "ol_job", "job_id")
             for listed_job, names in zip(batch, candidates, strict=True):
-                name, id_ = next(((name, id_) for name, id_ in names if id_ in with_events), names[0])
+                name, id_ = next(((name, id_) for name, id_ in names if id_ in ids_with_events), names[0])
                 # A list shows the inputs and outputs of the latest run; only the single job shows the declared ones.
                 job = listed_job
-                if id_ not in with_events:
+                if id_ not in ids_with_events:
                     job = self._client.get_job(namespace, str(listed_job["name"])) or listed_job
                 if event := job_event_from_list(job, name, owner, stored[id_]):
                     yield event
 
     def _stored_metadata(
-        self, groups: Mapping[bytes, set[bytes]], with_events: set[bytes], table: str, key: str
+        self, groups: Mapping[bytes, set[bytes]], ids_with_events: set[bytes], table: str, key: str
     ) -> dict[bytes, StoredMetadata]:
         """Load the stored metadata of datasets or jobs, each merged over its identity group."""
         all_ids = sorted(set().union(*groups.values()))
@@ -136,7 +136,7 @@ class MarquezMetadataSource:
             facets[bytes(id_)] |= {"documentation"} if has_description else set()
             facets[bytes(id_)] |= {"ownership"} if has_owner else set()
         return {
-            id_: StoredMetadata(id_ in with_events, frozenset().union(*(facets[member] for member in members)))
+            id_: StoredMetadata(id_ in ids_with_events, frozenset().union(*(facets[member] for member in members)))
             for id_, members in groups.items()
         }
 

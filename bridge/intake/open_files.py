@@ -25,8 +25,8 @@ class OpenFiles:
         self._open: dict[FileIdentity, tuple[OpenableFile, GrowingFile]] = {}
 
     def get(self, identity: FileIdentity) -> GrowingFile | None:
-        entry = self._open.get(identity)
-        return entry[1] if entry else None
+        _, handle = self._open.get(identity, (None, None))
+        return handle
 
     def open(self, file: OpenableFile) -> GrowingFile:
         """Open a file; raises OSError if that fails or if the path now refers to another file."""
@@ -46,9 +46,9 @@ class OpenFiles:
 
     def close(self, identity: FileIdentity) -> None:
         """Close a file, if it is open."""
-        entry = self._open.pop(identity, None)
-        if entry is not None:
-            entry[1].close()
+        _, handle = self._open.pop(identity, (None, None))
+        if handle is not None:
+            handle.close()
 
     def close_all(self) -> None:
         for identity in list(self._open):

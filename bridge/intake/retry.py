@@ -17,13 +17,13 @@ class InputRetry:
 
     def read(self, failed_input: FailedInput, payload: bytes) -> list[IncomingEvent] | str:
         """Return the events to write, or the reason why the input still cannot be parsed or mapped."""
-        parsed = self._read(failed_input, payload)
+        parsed = self._parse_input(failed_input, payload)
         if isinstance(parsed, RejectedInput):
             return parsed.message
         failures = [item.failure for item in parsed if item.failure is not None]
         return failures[0] if failures else parsed
 
-    def _read(self, failed_input: FailedInput, payload: bytes) -> list[IncomingEvent] | RejectedInput:
+    def _parse_input(self, failed_input: FailedInput, payload: bytes) -> list[IncomingEvent] | RejectedInput:
         if failed_input.kind == "rejected" and (legacy_kind := LegacyInputKind.from_source_name(failed_input.source)):
             return self._legacy.read(payload, legacy_kind, failed_input.last_at)
         if failed_input.kind == "rejected" and (feed_kind := FeedInputKind.from_source_name(failed_input.source)):

@@ -46,9 +46,9 @@ def parse_age_minutes(age: str) -> int:
     return int(match[1]) * _MINUTES[match[2]]
 
 
-def _check_age(text: str) -> str:
-    parse_age_minutes(text)
-    return text
+def _validate_age(age: str) -> str:
+    parse_age_minutes(age)
+    return age
 
 
 class CheckDefinition(Section):
@@ -65,7 +65,7 @@ class CheckDefinition(Section):
     )
     min: int | float | str | None = None
     max: int | float | str | None = None
-    max_age: Annotated[str, AfterValidator(_check_age)] | None = Field(
+    max_age: Annotated[str, AfterValidator(_validate_age)] | None = Field(
         default=None, description="freshness: maximum age of the newest value, e.g. 26h."
     )
     references: str | None = Field(
@@ -81,15 +81,17 @@ class CheckDefinition(Section):
         required, allowed = _KEYS[self.check]
         present = {name for name in self.model_fields_set if getattr(self, name) is not None} - _COMMON_KEYS
         if missing := sorted(required - present):
-            raise PydanticCustomError("needs", "{said}", {"said": f"{self.check} requires {' and '.join(missing)}"})
-        if surplus := sorted(present - required - allowed):
             raise PydanticCustomError(
-                "surplus", "{said}", {"said": f"{self.check} does not support {' or '.join(surplus)}"}
+                "needs", "{problem}", {"problem": f"{self.check} requires {' and '.join(missing)}"}
+            )
+        if unsupported := sorted(present - required - allowed):
+            raise PydanticCustomError(
+                "surplus", "{problem}", {"problem": f"{self.check} does not support {' or '.join(unsupported)}"}
             )
         if self.check == "unique" and (self.column is None) == (self.columns is None):
             raise PydanticCustomError("needs", "unique requires either column or columns")
         if self.check in {"range", "row_count"} and self.min is None and self.max is None:
-            raise PydanticCustomError("needs", "{said}", {"said": f"{self.check} requires min or max"})
+            raise PydanticCustomError("needs", "{problem}", {"problem": f"{self.check} requires min or max"})
         if self.check == "row_count" and any(isinstance(bound, str | float) for bound in (self.min, self.max)):
             raise PydanticCustomError("count", "min and max of row_count must be integers")
         return self

@@ -27,19 +27,21 @@ class CheckOutcome(NamedTuple):
 
     def __str__(self) -> str:
         columns = f" of {', '.join(self.check.key_columns)}" if self.check.key_columns else ""
-        return (
-            f"{self.check.name or self.check.check}{columns} on {self.check.on}: {_describe(self.check, self.actual)}"
-        )
+        result = _describe_result(self.check, self.actual)
+        return f"{self.check.name or self.check.check}{columns} on {self.check.on}: {result}"
 
 
 def measurement_expressions(columns: Mapping[str, str]) -> dict[str, str]:
     """Spark SQL expressions for the row count and an order-independent checksum."""
     hashed_columns = [
-        quote_spark_identifier(name) if not kind.startswith(_UNHASHED) else f"to_json({quote_spark_identifier(name)})"
-        for name, kind in columns.items()
+        quote_spark_identifier(name)
+        if not spark_type.startswith(_UNHASHED)
+        else f"to_json({quote_spark_identifier(name)})"
+        for name, spark_type in columns.items()
     ]
-    value = f"xxhash64({', '.join(hashed_columns)})"
-    return {ROWS: "count(1)", CHECKSUM[0]: f"bit_xor({value})", CHECKSUM[1]: f"sum({value} & 2147483647)"}
+    row_hash = f"xxhash64({', '.join(hashed_columns)})"
+    xor_name, sum_name = CHECKSUM
+    return {ROWS: "count(1)", xor_name: f"bit_xor({row_hash})", sum_name: f"sum({row_hash} & 2147483647)"}
 
 
 def format_checksum(measured: Mapping[str, Any]) -> str:
@@ -102,16 +104,16 @@ def evaluate(check: CheckDefinition, value: Any, now: datetime) -> CheckOutcome:
     return CheckOutcome(check, not value, value)
 
 
-def _is_number(kind: str) -> bool:
-    return kind.startswith(("tinyint", "smallint", "int", "bigint", "float", "double", "decimal"))
+def _is_number(spark_type: str) -> bool:
+    return spark_type.startswith(("tinyint", "smallint", "int", "bigint", "float", "double", "decimal"))
 
 
 def _is_any(_: str) -> bool:
     return True
 
 
-def _is_comparable(kind: str) -> bool:
-    return not kind.startswith(_UNHASHED)
+def _is_comparable(spark_type: str) -> bool:
+    return not spark_type.startswith(_UNHASHED)
 
 
 #: Name and SQL template of each metric, and whether it applies to a column type.
@@ -129,9 +131,9 @@ def profile_expressions(columns: Mapping[str, str]) -> dict[str, str]:
     """Build the profile aggregates of all columns, by `metric|column`."""
     return {
         f"{metric}|{name}": template.format(quote_spark_identifier(name))
-        for name, kind in columns.items()
+        for name, spark_type in columns.items()
         for metric, template, applies in _PROFILE_METRICS
-        if applies(kind)
+        if applies(spark_type)
     }
 
 
@@ -139,8 +141,8 @@ def column_profiles(measured: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Profile metrics by column, in the form of the metrics facet."""
     columns: dict[str, dict[str, Any]] = {}
     for key, value in measured.items():
-        metric, bar, name = key.partition("|")
-        if bar and value is not None:
+        metric, separator, name = key.partition("|")
+        if separator and value is not None:
             columns.setdefault(name, {})[metric] = float(value) if metric in {"min", "max", "sum"} else value
     return columns
 
@@ -167,9 +169,9 @@ def _equals(value: Any, expected: Any) -> bool:
     return str(value) == str(expected)
 
 
-def _describe(check: CheckDefinition, actual: Any) -> str:
+def _describe_result(check: CheckDefinition, actual: Any) -> str:
     if check.check == "row_count":
-        return f"{actual} rows; expected {_bounds(check)}"
+        return f"{actual} rows; expected {_bounds_text(check)}"
     if check.check == "freshness":
         return f"newest value is {actual}; expected within {check.max_age}" if actual else "there are no values"
     if check.check == "sql":
@@ -178,12 +180,12 @@ def _describe(check: CheckDefinition, actual: Any) -> str:
         "not_null": f"{actual} rows are null",
         "unique": f"{actual} duplicate rows",
         "accepted_values": f"{actual} rows have values other than {', '.join(map(str, check.values or ()))}",
-        "range": f"{actual} rows are out of range; expected {_bounds(check)}",
+        "range": f"{actual} rows are out of range; expected {_bounds_text(check)}",
         "referential": f"{actual} rows have no match in {check.references}",
     }[check.check]
 
 
-def _bounds(check: CheckDefinition) -> str:
+def _bounds_text(check: CheckDefinition) -> str:
     bounds = [
         f"{label} {bound}" for label, bound in (("at least", check.min), ("at most", check.max)) if bound is not None
     ]

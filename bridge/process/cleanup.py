@@ -67,7 +67,9 @@ class VersionCleaner:
         retained = self._select_retained(folders, versions)
         removed = sorted(set(folders) - set(retained))
         if not dry_run:
-            retained_by_registry = self._discard(dataset, [versions[tag] for tag in removed if tag in versions])
+            retained_by_registry = self._discard_versions(
+                dataset, [versions[tag] for tag in removed if tag in versions]
+            )
             retained |= retained_by_registry
             removed = [tag for tag in removed if tag not in retained_by_registry]
             file_system = self._file_systems.for_path(dataset.path_or_table)
@@ -77,7 +79,7 @@ class VersionCleaner:
             str(dataset), removed, {tag: retained[tag] for tag in sorted(folders) if tag in retained}
         )
 
-    def _discard(self, dataset: DatasetLocation, versions: list[VersionResult]) -> dict[str, str]:
+    def _discard_versions(self, dataset: DatasetLocation, versions: list[VersionResult]) -> dict[str, str]:
         """Discard versions; returns the versions that must be retained, each with the reason.
 
         A version may have been pinned in the meantime; versions that share files with it become valid again.
@@ -85,8 +87,8 @@ class VersionCleaner:
         identity = {"namespace": dataset.namespace, "name": dataset.name}
         reason = f"its files were removed on {self._now:%Y-%m-%d}"
         retained: dict[str, str] = {}
-        for first in range(0, len(versions), _PAGE):
-            version_ids = [version.id for version in versions[first : first + _PAGE]]
+        for start in range(0, len(versions), _PAGE):
+            version_ids = [version.id for version in versions[start : start + _PAGE]]
             result = self._backend.execute(DiscardCommand(**identity, versions=version_ids, reason=reason))
             retained |= {tag: ", ".join(reasons) for tag, reasons in result.held.items()}
         paths = {version.tag: version.path for version in versions if version.tag in retained}

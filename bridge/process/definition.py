@@ -45,7 +45,7 @@ class Parameter(Section):
     description: str | None = None
 
     @model_validator(mode="after")
-    def _required_or_default(self) -> "Parameter":
+    def _check_required_or_default(self) -> "Parameter":
         if self.required and self.default is not None:
             raise PydanticCustomError("required", "cannot be required and have a default")
         return self
@@ -175,4 +175,4 @@ class ProcessDefinition(Section):
 def _require_known(section: str, entry: str, name: str, known: list[str]) -> Any:
     if name not in known:
         message = f"{section}: {entry} refers to unknown name {name}; known: {', '.join(known) or 'none'}"
-        raise PydanticCustomError("unknown_view", "{said}", {"said": message})
+        raise PydanticCustomError("unknown_view", "{problem}", {"problem": message})

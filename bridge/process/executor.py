@@ -68,11 +68,11 @@ class PlanExecutor:
             self.current_action = f"steps.{step.step.name}"
             self.views.add_step(step)
             if (planned := outputs_by_step.get(step.step.name)) is not None:
-                result = self._write(planned)
+                result = self._write_output(planned)
                 self.views.replace_with_written(step.step.name, self._writer.read_back(result))
         for planned in self._plan.outputs:
             if not planned.is_step:
-                self._write(planned)
+                self._write_output(planned)
 
     def explain(self) -> str:
         """Create all views and return Spark's plan of each output, without writing."""
@@ -151,7 +151,7 @@ class PlanExecutor:
             self.results[name] = result._replace(version=version or result.version)
             self._report(f"loaded {output.dataset}: version {self.results[name].version}")
 
-    def _write(self, planned: PlannedOutput) -> WriteResult:
+    def _write_output(self, planned: PlannedOutput) -> WriteResult:
         self.current_action = f"outputs.{planned.output.dataset} ({planned.folder})"
         result = self._writer.write(planned, self.views.frames[planned.output.from_])
         self.results[planned.output.dataset] = result

@@ -54,8 +54,8 @@ class InputResolver:
         if path is None:
             return None
         file = f"{path.rstrip('/')}/{MANIFEST_NAME}"
-        raw = self._file_systems.for_path(path).read(file)
-        return None if raw is None else decode_version_manifest(raw, file)
+        content = self._file_systems.for_path(path).read(file)
+        return None if content is None else decode_version_manifest(content, file)
 
     def outputs_upstream_of(self, dataset: DatasetLocation, outputs: Mapping[DatasetLocation, str]) -> list[str]:
         """Outputs from which a dataset derives through other jobs; reading the dataset would create a cycle."""
@@ -83,13 +83,13 @@ class InputResolver:
                     f"{newest[0].tag!r}: publish that version, "
                     "or use pin: live to read the current content"
                 )
-            files = self._fingerprint_files(location)
-            if files is None:
+            files_hash = self._fingerprint_files(location)
+            if files_hash is None:
                 raise ProcessNotReady(
                     f"{label}: version {resolved.tag!r} is in the registry, but there are no files at "
                     f"{location.path_or_table}"
                 )
-            fingerprint = f"{resolved.tag} {files}"
+            fingerprint = f"{resolved.tag} {files_hash}"
         columns = dict(manifest.columns) if manifest else self._read_columns(location)
         return PlannedInput(
             input_, location, resolved.tag, resolved.by, fingerprint, columns, resolved.rows, manifest
@@ -110,11 +110,11 @@ class InputResolver:
         """Read a delivery manifest, which defines the version."""
         path = input_.manifest or ""
         path = path if path.startswith("/") or "://" in path else f"{location.path_or_table.rstrip('/')}/{path}"
-        raw = self._file_systems.for_path(path).read(path)
-        if raw is None:
+        content = self._file_systems.for_path(path).read(path)
+        if content is None:
             raise ProcessNotReady(f"{label}: there is no manifest {path}")
-        manifest = decode_delivery_manifest(raw, path)
-        version = hashlib.sha256(raw).hexdigest()[:16]
+        manifest = decode_delivery_manifest(content, path)
+        version = hashlib.sha256(content).hexdigest()[:16]
         return PlannedInput(
             input_, location, version, "manifest", version, dict(manifest.columns), manifest.rows, None, manifest
         )

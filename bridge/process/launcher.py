@@ -134,10 +134,10 @@ def run_process(options: LaunchOptions, backend: ProcessBackend, report: ReportP
     file_systems = FileSystems(session)
     spool = options.spool
     with lock_spool(spool):
-        if recovered := send_abandoned_spools(backend, spool.parent):
-            report(f"sent unsent events of {recovered} earlier runs")
+        if recovered_count := send_abandoned_spools(backend, spool.parent):
+            report(f"sent unsent events of {recovered_count} earlier runs")
         plan = Planner(backend, file_systems, datetime.now(UTC)).plan(options.request)
-        staging = _staging(options)
+        staging = _staging_folder(options)
         try:
             return ProcessRunner(
                 plan,
@@ -180,13 +180,13 @@ def parent_run_from_environment() -> "ParentRun | None":
     """Parent run that a scheduler passed in the environment."""
     from bridge.process.run_events import ParentRun
 
-    text = os.environ.get(PARENT_VARIABLE)
-    if not text:
+    parent_id = os.environ.get(PARENT_VARIABLE)
+    if not parent_id:
         return None
-    namespace, _, rest = text.partition("/")
-    name, _, run = rest.rpartition("/")
+    namespace, _, name_and_run = parent_id.partition("/")
+    name, _, run = name_and_run.rpartition("/")
     if not (namespace and name and run):
-        raise ConfigError(f"{PARENT_VARIABLE}={text[:200]} does not have the form namespace/name/run")
+        raise ConfigError(f"{PARENT_VARIABLE}={parent_id[:200]} does not have the form namespace/name/run")
     return ParentRun(namespace, name, run)
 
 
@@ -197,7 +197,7 @@ def new_run_id() -> str:
     return str(generate_new_uuid())
 
 
-def _staging(options: LaunchOptions) -> str:
+def _staging_folder(options: LaunchOptions) -> str:
     lake = options.request.definition.process.lake or options.request.lake
     return (
         f"{lake.rstrip('/')}/{STAGING}" if lake and "://" in lake else str(options.work_folder.absolute() / STAGING)
@@ -210,7 +210,7 @@ def _clear_staging(file_systems: FileSystems, staging: str, plan: Plan) -> None:
 
 
 def _send_listener_events(backend: ProcessBackend, spool: Path, report: ReportProgress) -> None:
-    """Send the listener's events; events that cannot be sent stay in the spool for the next run."""
+    """Send the listener's events; events that cannot be sent remain in the spool for the next run."""
     try:
         for reason in send_spool(backend, spool).rejected:
             report(f"a listener event was rejected: {reason}")

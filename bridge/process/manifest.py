@@ -60,18 +60,18 @@ class DeliveryManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     options: dict[str, Any] = {}
 
 
-def decode_version_manifest(text: bytes, label: str) -> VersionManifest:
+def decode_version_manifest(content: bytes, label: str) -> VersionManifest:
     """Decode a version manifest; raises ConfigError."""
-    return _decode(text, VersionManifest, label)
+    return _decode_manifest(content, VersionManifest, label)
 
 
-def decode_delivery_manifest(text: bytes, label: str) -> DeliveryManifest:
+def decode_delivery_manifest(content: bytes, label: str) -> DeliveryManifest:
     """Decode a delivery manifest; raises ConfigError."""
-    return _decode(text, DeliveryManifest, label)
+    return _decode_manifest(content, DeliveryManifest, label)
 
 
-def _decode(text: bytes, type_: type[T], label: str) -> T:
+def _decode_manifest(content: bytes, type_: type[T], label: str) -> T:
     try:
-        return msgspec.json.decode(text, type=type_)
+        return msgspec.json.decode(content, type=type_)
     except msgspec.DecodeError as error:
         raise ConfigError(f"{label}: {error}") from error

@@ -73,20 +73,20 @@ class OutputWriter:
         problems = column_problems(f"outputs.{output.dataset}", output.columns, columns)
         if problems:
             raise InvalidData("\n".join(problems))
-        full_frame, retained_roots = self._rows_to_write(planned, frame, columns)
+        full_frame, retained_roots = self._rows_and_retained_roots(planned, frame, columns)
         format_, options = _file_format(output)
         is_files = output.format in FILE_FORMATS
         folder = planned.folder if is_files else f"{self._staging}/{planned.tag}/{output.dataset.strip('/')}"
         partition_by = output.partition_by if is_files else []
-        aggregates = {
-            f"check{i}": text
-            for i, check in enumerate(planned.checks)
-            if (text := aggregate_expression(check)) is not None
-        }
+        aggregates: dict[str, str] = {}
+        for index, check in enumerate(planned.checks):
+            expression = aggregate_expression(check)
+            if expression is not None:
+                aggregates[f"check{index}"] = expression
         aggregates |= measurement_expressions(columns) | (profile_expressions(columns) if output.profile else {})
         measured = write_frame(full_frame, WriteOptions(format_, folder, partition_by, options), aggregates)
-        stored = self._file_systems.for_path(folder).files(folder)
-        partitions = _partitions(stored, folder) if partition_by else []
+        stored_files = self._file_systems.for_path(folder).files(folder)
+        partitions = _partition_names(stored_files, folder) if partition_by else []
         if output.mode == "overwrite":
             retained_roots = [root for root in retained_roots if root.partition not in partitions]
         manifest = VersionManifest(
@@ -101,12 +101,13 @@ class OutputWriter:
             partition_by=partition_by,
         )
         outcomes = [
-            evaluate(check, measured[f"check{i}"], self._now)
-            for i, check in enumerate(planned.checks)
-            if f"check{i}" in measured
+            evaluate(check, measured[f"check{index}"], self._now)
+            for index, check in enumerate(planned.checks)
+            if f"check{index}" in measured
         ]
         return WriteResult(
-            planned, manifest, folder, len(stored), sum(file.size for file in stored), measured[ROWS], planned.tag,
+            planned, manifest, folder, len(stored_files), sum(file.size for file in stored_files), measured[ROWS],
+            planned.tag,
             partitions if output.replace == "partitions" else [], outcomes, column_profiles(measured),
         )  # fmt: skip
 
@@ -145,7 +146,7 @@ class OutputWriter:
             manifest.options,
         )
 
-    def _rows_to_write(
+    def _rows_and_retained_roots(
         self, planned: PlannedOutput, frame: DataFrame, columns: Mapping[str, str]
     ) -> tuple[DataFrame, list[VersionRoot]]:
         """Rows to write, and folders of earlier versions that the new version retains."""
@@ -192,9 +193,9 @@ def _check_base_columns(output: Output, base: VersionManifest, columns: Mapping[
             )
 
 
-def _partitions(stored: Sequence[DataFile], folder: str) -> list[str]:
+def _partition_names(stored_files: Sequence[DataFile], folder: str) -> list[str]:
     """Names of the written partitions."""
-    return sorted({_relative_path(file.path, folder).rpartition("/")[0] for file in stored} - {""})
+    return sorted({_relative_path(file.path, folder).rpartition("/")[0] for file in stored_files} - {""})
 
 
 def _relative_path(path: str, folder: str) -> str:
@@ -208,10 +209,10 @@ def _new_roots(planned: PlannedOutput, folder: str, partitions: Sequence[str]) -
     return [VersionRoot(folder, planned.tag, planned.key)]
 
 
-def _total_rows(output: Output, written: int, base: VersionManifest | None) -> int | None:
+def _total_rows(output: Output, written_rows: int, base: VersionManifest | None) -> int | None:
     """Row count of the whole version, if known."""
     if base is None:
-        return written
+        return written_rows
     if output.mode == "append" and base.rows is not None:
-        return base.rows + written
+        return base.rows + written_rows
     return None

@@ -31,27 +31,27 @@ _PARSERS: dict[str, Callable[[str], ParameterValue]] = {
 }
 
 
-def bind_parameters(params: Mapping[str, Parameter], texts: Mapping[str, str]) -> dict[str, ParameterValue]:
+def bind_parameters(params: Mapping[str, Parameter], arguments: Mapping[str, str]) -> dict[str, ParameterValue]:
     """Parse all parameters; raises ConfigError with one line per problem."""
     problems = []
-    for name in texts:
+    for name in arguments:
         if name not in params:
             matches = difflib.get_close_matches(name, params, 1)
             hint = f"did you mean {matches[0]}?" if matches else f"known parameters: {', '.join(params) or 'none'}"
             problems.append(f"--param {name}: unknown parameter; {hint}")
     values: dict[str, ParameterValue] = {}
     for name, parameter in params.items():
-        text = texts.get(name, None if parameter.default is None else str(parameter.default))
-        if text is None:
+        argument = arguments.get(name, None if parameter.default is None else str(parameter.default))
+        if argument is None:
             if parameter.required:
                 problems.append(f"--param {name}: is required, e.g. {name}={_EXAMPLES.get(parameter.type, 'text')}")
             values[name] = None
             continue
         try:
-            values[name] = _PARSERS[parameter.type](text)
+            values[name] = _PARSERS[parameter.type](argument)
         except (ValueError, KeyError):
             example = _EXAMPLES.get(parameter.type, "text")
-            problems.append(f"--param {name}: {text[:64]!r} is not a valid {parameter.type} (example: {example})")
+            problems.append(f"--param {name}: {argument[:64]!r} is not a valid {parameter.type} (example: {example})")
     if problems:
         raise ConfigError("\n".join(problems))
     return values
@@ -60,7 +60,7 @@ def bind_parameters(params: Mapping[str, Parameter], texts: Mapping[str, str]) -
 def substitute(text: str, values: Mapping[str, ParameterValue], label: str) -> str:
     """Replace `{name}` placeholders; raises ConfigError for unknown names."""
 
-    def value(match: re.Match[str]) -> str:
+    def replacement(match: re.Match[str]) -> str:
         name = match[1]
         if values.get(name) is None:
             reason = (
@@ -71,7 +71,7 @@ def substitute(text: str, values: Mapping[str, ParameterValue], label: str) -> s
             raise ConfigError(f"{label}: {{{name}}} {reason}")
         return format_value(values[name])
 
-    return _PLACEHOLDER.sub(value, text)
+    return _PLACEHOLDER.sub(replacement, text)
 
 
 def format_value(value: ParameterValue) -> str:

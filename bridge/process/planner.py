@@ -63,8 +63,12 @@ class Planner:
             raise ConfigError("\n".join(f"{request.file}: {problem}" for problem in problems))
         inputs = self._resolve_inputs(definition, values, request.lake)
         outputs = resolve_outputs(definition, values, request.lake)
-        names = {output.address: output.output.dataset for output in outputs}
-        problems = [*contract_problems(inputs), *sql_problems(steps, inputs), *self._cycle_problems(inputs, names)]
+        output_names = {output.address: output.output.dataset for output in outputs}
+        problems = [
+            *contract_problems(inputs),
+            *sql_problems(steps, inputs),
+            *self._cycle_problems(inputs, output_names),
+        ]
         if problems:
             raise ProcessNotReady("\n".join(problems))
         reproducible = not request.rerun and all(planned_input.fingerprint is not None for planned_input in inputs)
@@ -177,7 +181,7 @@ class Planner:
 
 def substitute_input(input_: Input, values: Mapping[str, ParameterValue], label: str) -> Input:
     """Substitute parameters in an input."""
-    texts = {
+    substituted_fields = {
         "dataset": substitute(input_.dataset, values, label),
         "pin": substitute(input_.pin, values, label),
         "partition": substitute(input_.partition, values, label) if input_.partition else None,
@@ -188,7 +192,9 @@ def substitute_input(input_: Input, values: Mapping[str, ParameterValue], label:
         },
     }
     # Only changed fields: copied fields would count as set, for example a default pin.
-    return input_.model_copy(update={key: text for key, text in texts.items() if text != getattr(input_, key)})
+    return input_.model_copy(
+        update={key: value for key, value in substituted_fields.items() if value != getattr(input_, key)}
+    )
 
 
 class ResolvedOutput(NamedTuple):
@@ -256,7 +262,7 @@ def sql_problems(steps: Iterable[PlannedStep], inputs: Iterable[PlannedInput]) -
                 schemas[step.step.name.lower()] = list(step.step.columns)
             continue
         missing = missing_columns(step.sql, schemas)
-        problems += [f"steps.{step.step.name}: {text}" for text in missing]
+        problems += [f"steps.{step.step.name}: {problem}" for problem in missing]
         if not missing and all(name.lower() in schemas for name in step.reads):
             try:
                 schemas[step.step.name.lower()] = list(trace_columns(step.sql, schemas).columns)

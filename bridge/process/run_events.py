@@ -129,19 +129,20 @@ def run_event(
     error: str | None = None,
 ) -> bytes:
     """Build the JSON of a run event."""
-    run: dict[str, Any] = {}
+    run_facets: dict[str, Any] = {}
     if context.parent is not None:
-        facets = parent_run
         parent = context.parent
-        run["parent"] = facets.ParentRunFacet(facets.Run(parent.run_id), facets.Job(parent.namespace, parent.name))
+        run_facets["parent"] = parent_run.ParentRunFacet(
+            parent_run.Run(parent.run_id), parent_run.Job(parent.namespace, parent.name)
+        )
     if context.parameters:
-        run["lineageBridge_parameters"] = _ParametersFacet(dict(context.parameters))
+        run_facets["lineageBridge_parameters"] = _ParametersFacet(dict(context.parameters))
     if error is not None:
-        run["errorMessage"] = error_message_run.ErrorMessageRunFacet(error, "PYTHON")
+        run_facets["errorMessage"] = error_message_run.ErrorMessageRunFacet(error, "PYTHON")
     event = ol.RunEvent(
         eventTime=at.isoformat(),
         eventType=ol.RunState[state],
-        run=ol.Run(context.run_id, run),
+        run=ol.Run(context.run_id, run_facets),
         job=ol.Job(context.namespace, context.name, _job_facets(context)),
         inputs=[_input_dataset(dataset) for dataset in reads],
         outputs=[_output_dataset(dataset) for dataset in writes],
@@ -247,19 +248,21 @@ def _output_dataset(dataset: WrittenDataset) -> ol.OutputDataset:
         facets["columnLineage"] = _column_lineage_facet(dataset.lineage.columns, dataset.lineage.views)
     if dataset.outcomes:
         facets["dataQualityAssertions"] = _assertions_facet(dataset.outcomes)
-    output: dict[str, Any] = {IDEMPOTENCY_KEY_FACET: _KeyFacet(dataset.key)}
+    output_facets: dict[str, Any] = {IDEMPOTENCY_KEY_FACET: _KeyFacet(dataset.key)}
     if dataset.rows is not None:
         statistics = output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet
-        output["outputStatistics"] = statistics(dataset.rows, dataset.bytes, dataset.files)
+        output_facets["outputStatistics"] = statistics(dataset.rows, dataset.bytes, dataset.files)
     if dataset.partitions:
-        output["subset"] = _SubsetFacet({"type": "location", "locations": list(dataset.partitions)})
+        output_facets["subset"] = _SubsetFacet({"type": "location", "locations": list(dataset.partitions)})
     if dataset.profile:
         metrics = data_quality_metrics_input_dataset
         columns = {name: metrics.ColumnMetrics(**values) for name, values in dataset.profile.items()}
-        output["dataQualityMetrics"] = metrics.DataQualityMetricsInputDatasetFacet(
+        output_facets["dataQualityMetrics"] = metrics.DataQualityMetricsInputDatasetFacet(
             columns, dataset.rows, dataset.bytes, dataset.files
         )
-    return ol.OutputDataset(dataset.location.namespace, dataset.location.name, facets=facets, outputFacets=output)
+    return ol.OutputDataset(
+        dataset.location.namespace, dataset.location.name, facets=facets, outputFacets=output_facets
+    )
 
 
 def _column_lineage_facet(query_lineage: QueryLineage, views: Mapping[str, DatasetLocation]) -> DatasetFacet:

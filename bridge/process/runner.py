@@ -42,21 +42,25 @@ _EXCEPTION_CLASS = re.compile(r"^(?:[\w$]+\.)+([\w$]+(?:Exception|Error)): ")
 
 def error_summary(error: BaseException) -> str:
     """Summarize an error in one line; for a Java exception, summarize the root cause."""
-    java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
-    text = _root_cause(java) if java is not None and hasattr(java, "getCause") else f"{error}"
-    lines = [line.strip() for line in text.splitlines() if line.strip()] or [type(error).__name__]
+    java_exception = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
+    message = (
+        _root_cause_message(java_exception)
+        if java_exception is not None and hasattr(java_exception, "getCause")
+        else f"{error}"
+    )
+    lines = [line.strip() for line in message.splitlines() if line.strip()] or [type(error).__name__]
     summary = " ".join(lines[:2]) if lines[0].endswith(":") else lines[0]
     summary = _EXCEPTION_CLASS.sub(r"\1: ", summary)
     return summary if len(summary) <= _MAX_CHARACTERS else f"{summary[:_MAX_CHARACTERS]}…"
 
 
-def _root_cause(java: Any) -> str:
+def _root_cause_message(java_exception: Any) -> str:
     for _ in range(_MAX_CAUSES):
-        cause = java.getCause()
+        cause = java_exception.getCause()
         if cause is None:
             break
-        java = cause
-    return str(java.toString())
+        java_exception = cause
+    return str(java_exception.toString())
 
 
 RunConclusion = Literal["published", "unchanged"]
@@ -284,8 +288,10 @@ def register_definition(plan: Plan, backend: ProcessBackend, at: datetime) -> No
 
 def run_context(plan: Plan) -> RunContext:
     process = plan.definition.process
-    values = {name: format_value(value) for name, value in plan.values.items() if value is not None}
-    return RunContext(process.namespace, process.name, plan.run_id, process.owner, process.description, None, values)
+    parameters = {name: format_value(value) for name, value in plan.values.items() if value is not None}
+    return RunContext(
+        process.namespace, process.name, plan.run_id, process.owner, process.description, None, parameters
+    )
 
 
 def _read_dataset(planned_input: PlannedInput) -> ReadDataset:

@@ -60,13 +60,13 @@ def lock_spool(file: Path) -> Iterator[bool]:
 
 def send_abandoned_spools(backend: ProcessBackend, folder: Path) -> int:
     """Send the spools of killed runs and of failed deliveries; returns the number of spools."""
-    sent = 0
+    sent_count = 0
     for file in sorted(folder.glob(f"*{_SUFFIX}")):
         with lock_spool(file) as is_free:
             if is_free:
                 send_spool(backend, file)
-                sent += 1
-    return sent
+                sent_count += 1
+    return sent_count
 
 
 def send_spool(backend: ProcessBackend, file: Path) -> SpoolResult:
@@ -75,16 +75,16 @@ def send_spool(backend: ProcessBackend, file: Path) -> SpoolResult:
         return SpoolResult(0, 0, [])
     with open_event_file(file) as spool:
         payloads = [record.payload for record in read_records(spool)]
-    relevant = list(_relevant_events(payloads))
-    rejected = backend.send_events(relevant)
+    relevant_payloads = list(_relevant_events(payloads))
+    rejected = backend.send_events(relevant_payloads)
     file.unlink()
-    return SpoolResult(len(relevant), len(payloads) - len(relevant), rejected)
+    return SpoolResult(len(relevant_payloads), len(payloads) - len(relevant_payloads), rejected)
 
 
 def _relevant_events(payloads: list[bytes]) -> Iterator[bytes]:
     """Events of the application, and of actions that wrote something."""
-    without_staging = [remaining for payload in payloads if (remaining := _without_staging(payload)) is not None]
-    events = [(payload, _parse_or_none(payload)) for payload in without_staging]
+    without_staging = map(_without_staging, payloads)
+    events = [(payload, _parse_or_none(payload)) for payload in without_staging if payload is not None]
     writing_runs = {event.run.run_id for _, event in events if event is not None and event.outputs}
     for payload, event in events:
         if event is None or event.run.run_id in writing_runs or _job_type(event) == "APPLICATION":

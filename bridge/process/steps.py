@@ -57,14 +57,14 @@ def upstream_names(steps: Iterable[PlannedStep], names: Iterable[str]) -> set[st
 def _load_step(step: Step, folder: Path, view_names: Mapping[str, str]) -> PlannedStep:
     if step.python is not None:
         return PlannedStep(step, _load_python_source(step.python, folder), tuple(step.reads))
-    text = step.sql if step.sql is not None else _read_file(folder / (step.sql_file or ""))
-    referenced = referenced_views(text)
-    unknown = sorted(name for name in referenced if name not in view_names)
-    if unknown:
+    sql = step.sql if step.sql is not None else _read_file(folder / (step.sql_file or ""))
+    referenced_names = referenced_views(sql)
+    unknown_names = sorted(name for name in referenced_names if name not in view_names)
+    if unknown_names:
         raise ConfigError(
-            f"reads unknown view {', '.join(unknown)}; known views: {', '.join(view_names.values()) or 'none'}"
+            f"reads unknown view {', '.join(unknown_names)}; known views: {', '.join(view_names.values()) or 'none'}"
         )
-    return PlannedStep(step, text, tuple(sorted(view_names[name] for name in referenced)))
+    return PlannedStep(step, sql, tuple(sorted(view_names[name] for name in referenced_names)))
 
 
 def _read_file(file: Path) -> str:
@@ -81,7 +81,7 @@ def _load_python_source(entry_point: str, folder: Path) -> str:
     module, _, function = entry_point.partition(":")
     local_module = folder.joinpath(*module.split(".")).with_suffix(".py")
     if local_module.exists():
-        source = local_module
+        source_file = local_module
     else:
         try:
             spec = importlib.util.find_spec(module)
@@ -91,23 +91,29 @@ def _load_python_source(entry_point: str, folder: Path) -> str:
             raise ConfigError(
                 f"python {entry_point}: no module {module} next to the process file, and none is installed"
             )
-        source = Path(spec.origin)
-        if source.suffix != ".py":
+        source_file = Path(spec.origin)
+        if source_file.suffix != ".py":
             return entry_point  # compiled modules are checked at run time
-    text = _read_file(source)
+    source_code = _read_file(source_file)
     try:
-        tree = ast.parse(text)
+        tree = ast.parse(source_code)
     except (SyntaxError, ValueError) as error:
-        raise ConfigError(f"python {entry_point}: {source} is not valid Python: {error}") from error
-    names = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
-    imported = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom | ast.Assign)]
-    if function not in names and not imported:
-        raise ConfigError(f"python {entry_point}: {source} has no function {function}; functions: {', '.join(names)}")
-    return text
+        raise ConfigError(f"python {entry_point}: {source_file} is not valid Python: {error}") from error
+    function_names = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
+    imports_and_assignments = [
+        node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom | ast.Assign)
+    ]
+    if function not in function_names and not imports_and_assignments:
+        raise ConfigError(
+            f"python {entry_point}: {source_file} has no function {function}; functions: {', '.join(function_names)}"
+        )
+    return source_code
 
 
 def _sort_by_dependency(steps: Mapping[str, PlannedStep], problems: list[str]) -> list[str]:
-    sorter = TopologicalSorter({name: [read for read in step.reads if read in steps] for name, step in steps.items()})
+    sorter = TopologicalSorter(
+        {step_name: [name for name in step.reads if name in steps] for step_name, step in steps.items()}
+    )
     try:
         return list(sorter.static_order())
     except CycleError as error:

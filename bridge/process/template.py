@@ -29,23 +29,23 @@ steps:
     sql: SELECT customer_id, sum(amount) AS amount, :day AS day FROM orders WHERE day = :day GROUP BY customer_id
 
 outputs:
-  - {{dataset: {word}, from: daily, format: parquet, partition_by: [day]}}
+  - {{dataset: {output}, from: daily, format: parquet, partition_by: [day]}}
 
 quality:
   # severity: fail prevents publication, warn only reports.
-  - {{on: {word}, check: not_null, column: customer_id, severity: fail}}
-  - {{on: {word}, check: unique, columns: [customer_id, day]}}
-  - {{on: {word}, check: row_count, min: 1, severity: warn}}
+  - {{on: {output}, check: not_null, column: customer_id, severity: fail}}
+  - {{on: {output}, check: unique, columns: [customer_id, day]}}
+  - {{on: {output}, check: row_count, min: 1, severity: warn}}
 """
 
 
 def render_template(name: str, file: str) -> str:
-    word = name.strip(".").rpartition(".")[2].replace("-", "_")
-    return TEMPLATE.format(name=_yaml_string(name), file=file, word=_yaml_string(word))
+    output = name.strip(".").rpartition(".")[2].replace("-", "_")
+    return TEMPLATE.format(name=_yaml_string(name), file=file, output=_yaml_string(output))
 
 
 def _yaml_string(text: str) -> str:
-    """Quote a text that YAML would read as another type, such as `on` or `1`."""
+    """Quote a string that YAML would read as another type, such as `on` or `1`."""
     try:
         return text if yaml.safe_load(text) == text else json.dumps(text)
     except yaml.YAMLError:

@@ -38,8 +38,8 @@ class ViewBuilder:
         input_ = planned_input.input
         frame = read_frame(self.session, read_options(planned_input))
         if input_.partition is not None:
-            for part in input_.partition.split("/"):
-                column, _, value = part.partition("=")
+            for condition in input_.partition.split("/"):
+                column, _, value = condition.partition("=")
                 frame = frame.where(frame[column] == value)
         problems = column_problems(
             f"inputs.{input_.as_} ({planned_input.location})", input_.columns, frame_columns(frame)
@@ -56,26 +56,26 @@ class ViewBuilder:
                 f"says {planned_input.delivery.rows}"
             )
         self._sources.add(input_.as_.lower())
-        self._register(input_.as_, frame)
+        self._register_view(input_.as_, frame)
 
     def add_step(self, planned_step: PlannedStep) -> None:
         """Create the view of a step without computing its rows."""
         step = planned_step.step
         if planned_step.sql is None:
-            frame = self._call_python(planned_step)
+            frame = self._run_python_step(planned_step)
         else:
             frame = self.session.sql(planned_step.sql, args=dict(self._plan.values))
-            self._trace(step.name, planned_step.sql)
+            self._record_lineage(step.name, planned_step.sql)
         problems = column_problems(f"steps.{step.name}", step.columns, frame_columns(frame))
         if problems:
             raise InvalidData("\n".join(problems))
-        self._register(step.name, frame)
+        self._register_view(step.name, frame)
 
     def replace_with_written(self, name: str, frame: DataFrame) -> None:
         """Replace a step's view with its written rows: later steps read these, and their lineage starts there."""
         self._written_lineage[name] = self.column_lineage(name)
         self._sources.add(name.lower())
-        self._register(name, frame)
+        self._register_view(name, frame)
 
     def written_lineage(self, name: str) -> QueryLineage | None:
         """Column lineage of a materialized step."""
@@ -112,18 +112,18 @@ class ViewBuilder:
                 pending += [upstream.lower() for upstream in reads.get(name, ())]
         return True
 
-    def _register(self, name: str, frame: DataFrame) -> None:
+    def _register_view(self, name: str, frame: DataFrame) -> None:
         self.frames[name] = frame
         frame.createOrReplaceTempView(name)
 
-    def _trace(self, name: str, sql: str) -> None:
+    def _record_lineage(self, name: str, sql: str) -> None:
         schemas = {view: list(frame.columns) for view, frame in self.frames.items()}
         try:
             self._query_lineage.append((name, trace_columns(sql, schemas)))
         except InvalidSql:
             return  # Spark can parse it; the listener still reports the lineage of the written dataset
 
-    def _call_python(self, planned_step: PlannedStep) -> DataFrame:
+    def _run_python_step(self, planned_step: PlannedStep) -> DataFrame:
         module, _, name = (planned_step.step.python or "").partition(":")
         folder = str(self._plan.file.parent.resolve())
         if folder not in sys.path:

@@ -67,11 +67,11 @@ class ConsumersQuery(DatasetSubjectQuery[Page[Consumer]], frozen=True, kw_only=T
     def _find_readers(self, ctx: QueryContext) -> dict[bytes, _Reader]:
         """Find the logical jobs that read the dataset; one observed run outweighs any declaration."""
         rows = ctx.db.fetch_all(_READERS, ctx.org, self.group_id(ctx))
-        logical = logical_jobs(ctx.db, ctx.org, ctx.rule, {job for job, *_ in rows})
+        logical_jobs_by_job = logical_jobs(ctx.db, ctx.org, ctx.rule, {job for job, *_ in rows})
         readers: dict[bytes, _Reader] = {}
         for reporting_job, evidence, first_seen, last_seen in rows:
-            for job in logical[reporting_job]:
-                reader = readers.get(job, _Reader(True, first_seen, last_seen))
+            for job in logical_jobs_by_job[reporting_job]:
+                reader = readers.get(job, _Reader(declared_only=True, first_seen=first_seen, last_seen=last_seen))
                 readers[job] = _Reader(
                     reader.declared_only and evidence == "declared",
                     min(reader.first_seen, first_seen),

@@ -92,37 +92,48 @@ class DagQuery(Query[DagResult], frozen=True, kw_only=True):
     most: Annotated[int, msgspec.Meta(ge=1, le=100_000, description="Maximum number of dependencies.")] = MAX_EDGES
 
     def run(self, ctx: QueryContext) -> DagResult:
-        io = ctx.db.fetch_all(_IO, ctx.org)
-        declared = ctx.db.fetch_all(_DECLARED, ctx.org)
-        job_ids = {job for _, job, *_ in io} | {job for before, after, _ in declared for job in (before, after)}
-        logical = logical_jobs(ctx.db, ctx.org, ctx.rule, job_ids)
+        io_rows = ctx.db.fetch_all(_IO, ctx.org)
+        declared_rows = ctx.db.fetch_all(_DECLARED, ctx.org)
+        reporting_jobs = {job for _, job, *_ in io_rows} | {
+            job for before, after, _ in declared_rows for job in (before, after)
+        }
+        logical_jobs_by_job = logical_jobs(ctx.db, ctx.org, ctx.rule, reporting_jobs)
         graph = ctx.graph()
-        defined = {
+        active_definitions = {
             definition.process: definition
             for definition in DefinitionStore(ctx.db, ctx.org, now_micros).list_active()
         }
-        names = {job: QualifiedName(definition.namespace, definition.name) for job, definition in defined.items()}
-        names |= graph.job_names({job for jobs in logical.values() for job in jobs})
-        selected = {job: name for job, name in names.items() if self.namespace in {None, name.namespace}}
-        usage = _readers_and_writers(io, logical)
-        dependencies = (
+        names = {
+            job: QualifiedName(definition.namespace, definition.name)
+            for job, definition in active_definitions.items()
+        }
+        names |= graph.job_names({job for jobs in logical_jobs_by_job.values() for job in jobs})
+        selected_names = {job: name for job, name in names.items() if self.namespace in {None, name.namespace}}
+        usage = _readers_and_writers(io_rows, logical_jobs_by_job)
+        candidates = (
             dependency
-            for dependency in chain(_declared_dependencies(declared, logical), _inferred_dependencies(usage))
-            if dependency.before in names and dependency.after in selected and dependency.before != dependency.after
+            for dependency in chain(
+                _declared_dependencies(declared_rows, logical_jobs_by_job), _inferred_dependencies(usage)
+            )
+            if dependency.before in names
+            and dependency.after in selected_names
+            and dependency.before != dependency.after
         )
-        found = list(islice(dependencies, self.most + 1))
-        listed = selected | {dependency.before: names[dependency.before] for dependency in found[: self.most]}
-        datasets = graph.dataset_names({dependency.dataset for dependency in found if dependency.dataset})
-        ordered = sorted(selected, key=lambda job: (*selected[job], job))
+        dependencies = list(islice(candidates, self.most + 1))
+        listed_names = selected_names | {
+            dependency.before: names[dependency.before] for dependency in dependencies[: self.most]
+        }
+        datasets = graph.dataset_names({dependency.dataset for dependency in dependencies if dependency.dataset})
+        ordered_jobs = sorted(selected_names, key=lambda job: (*selected_names[job], job))
         return DagResult(
             [
-                _dag_process(job, listed[job], defined.get(job), ctx.org)
-                for job in sorted(listed, key=lambda job: (*listed[job], job))
+                _dag_process(job, listed_names[job], active_definitions.get(job), ctx.org)
+                for job in sorted(listed_names, key=lambda job: (*listed_names[job], job))
             ],
-            [dependency.to_result(datasets) for dependency in found[: self.most]],
-            "size" if len(found) > self.most else None,
-            _find_cycles(usage, _declared_dependencies(declared, logical), ordered),
-            _find_unproduced_datasets(ctx, usage, ordered, defined.keys()),
+            [dependency.to_result(datasets) for dependency in dependencies[: self.most]],
+            "size" if len(dependencies) > self.most else None,
+            _find_cycles(usage, _declared_dependencies(declared_rows, logical_jobs_by_job), ordered_jobs),
+            _find_unproduced_datasets(ctx, usage, ordered_jobs, active_definitions.keys()),
         )
 
 
@@ -177,18 +188,22 @@ class _JobDependency(NamedTuple):
         )
 
 
-def _declared_dependencies(rows: list[tuple[Any, ...]], logical: dict[bytes, set[bytes]]) -> Iterator[_JobDependency]:
+def _declared_dependencies(
+    rows: list[tuple[Any, ...]], logical_jobs_by_job: dict[bytes, set[bytes]]
+) -> Iterator[_JobDependency]:
     for before, after, metadata in rows:
-        for jobs in product(sorted(logical[before]), sorted(logical[after])):
+        for jobs in product(sorted(logical_jobs_by_job[before]), sorted(logical_jobs_by_job[after])):
             yield _JobDependency(*jobs, declared=metadata)
 
 
-def _readers_and_writers(rows: list[tuple[Any, ...]], logical: dict[bytes, set[bytes]]) -> _ReadersAndWriters:
+def _readers_and_writers(
+    rows: list[tuple[Any, ...]], logical_jobs_by_job: dict[bytes, set[bytes]]
+) -> _ReadersAndWriters:
     """Group writers and readers by dataset; observed runs outweigh declarations."""
     usage = _ReadersAndWriters({}, {})
     for role, reporting_job, dataset, evidence in rows:
         jobs = (usage.writers if role == "PRODUCES" else usage.readers).setdefault(dataset, {})
-        for job in logical[reporting_job]:
+        for job in logical_jobs_by_job[reporting_job]:
             jobs[job] = jobs.get(job, False) or evidence != "declared"
     return usage
 
@@ -204,36 +219,37 @@ def _inferred_dependencies(usage: _ReadersAndWriters) -> Iterator[_JobDependency
 
 
 def _find_cycles(
-    usage: _ReadersAndWriters, declared: Iterable[_JobDependency], ordered: list[bytes]
+    usage: _ReadersAndWriters, declared: Iterable[_JobDependency], ordered_jobs: list[bytes]
 ) -> list[list[str]]:
     """Find processes that depend on each other. Datasets are nodes too, to avoid an edge per writer and reader."""
-    position = {job: index for index, job in enumerate(ordered)}
-    successors: dict[_Node, list[_Node]] = {job: [] for job in ordered}
+    positions = {job: index for index, job in enumerate(ordered_jobs)}
+    successors: dict[_Node, list[_Node]] = {job: [] for job in ordered_jobs}
     for dataset in usage.writers.keys() & usage.readers.keys():
-        successors[_DatasetNode(dataset)] = [job for job in usage.readers[dataset] if job in position]
+        successors[_DatasetNode(dataset)] = [job for job in usage.readers[dataset] if job in positions]
         for job in usage.writers[dataset]:
-            if job in position:
+            if job in positions:
                 successors[job].append(_DatasetNode(dataset))
     for dependency in declared:
-        if dependency.before in position and dependency.after in position:
+        if dependency.before in positions and dependency.after in positions:
             successors[dependency.before].append(dependency.after)
     components = (
         [node for node in component if isinstance(node, bytes)]
         for component in strongly_connected_components(successors)
     )
-    cycles = sorted(sorted(position[job] for job in jobs) for jobs in components if len(jobs) > 1)
-    return [[format_id(ordered[index]) for index in cycle] for cycle in cycles]
+    cycles = sorted(sorted(positions[job] for job in jobs) for jobs in components if len(jobs) > 1)
+    return [[format_id(ordered_jobs[index]) for index in cycle] for cycle in cycles]
 
 
 def _find_unproduced_datasets(
-    ctx: QueryContext, usage: _ReadersAndWriters, ordered: list[bytes], defined: Collection[bytes]
+    ctx: QueryContext, usage: _ReadersAndWriters, ordered_jobs: list[bytes], registered_processes: Collection[bytes]
 ) -> list[UnproducedDataset]:
     """Find inputs that no job writes. Inputs of integration jobs are ignored, because many are raw files."""
     readers_by_dataset = {dataset: jobs for dataset, jobs in usage.readers.items() if dataset not in usage.writers}
     jobs = {job for readers in readers_by_dataset.values() for job in readers}
-    relevant = {job for (job,) in ctx.db.fetch_for_ids(_UNINTEGRATED, sorted(jobs), ctx.org)} | set(defined)
+    relevant_jobs = {job for (job,) in ctx.db.fetch_for_ids(_UNINTEGRATED, sorted(jobs), ctx.org)}
+    relevant_jobs.update(registered_processes)
     readers = {
-        dataset: [job for job in ordered if job in dataset_readers and job in relevant]
+        dataset: [job for job in ordered_jobs if job in dataset_readers and job in relevant_jobs]
         for dataset, dataset_readers in readers_by_dataset.items()
     }
     names = ctx.graph().dataset_names({dataset for dataset, dataset_readers in readers.items() if dataset_readers})

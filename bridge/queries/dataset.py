@@ -75,10 +75,10 @@ class DatasetQuery(DatasetSubjectQuery[DatasetResult], frozen=True, kw_only=True
     def run(self, ctx: QueryContext) -> DatasetResult:
         dataset = self.group_id(ctx)
         name = ctx.graph().dataset_name(dataset)
-        values = (ctx.org, dataset)
+        dataset_key = (ctx.org, dataset)
         governance = read_facets(ctx.db, ctx.org, [dataset], GOVERNANCE).get(dataset) or {}
         owners = read_owners(ctx.db, ctx.org, [dataset]).get(dataset, [])
-        ((full_name, description, format_, status, created, updated),) = ctx.db.fetch_all(_DATASET, *values)
+        ((full_name, description, format_, status, created, updated),) = ctx.db.fetch_all(_DATASET, *dataset_key)
         return DatasetResult(
             id=format_id(dataset),
             namespace=name.namespace,
@@ -91,14 +91,16 @@ class DatasetQuery(DatasetSubjectQuery[DatasetResult], frozen=True, kw_only=True
             created_at=created,
             updated_at=updated,
             aliases=_aliases(ctx, dataset),
-            renamed_from=_renames(ctx, dataset, "target", "source"),
-            renamed_to=_renames(ctx, dataset, "source", "target"),
+            renamed_from=_renamed_datasets(ctx, dataset, "target", "source"),
+            renamed_to=_renamed_datasets(ctx, dataset, "source", "target"),
             fields=[
-                Field(*row) for (columns,) in ctx.db.fetch_all(_SCHEMA, *values) for row in decode_columns(columns)
+                Field(*column)
+                for (columns,) in ctx.db.fetch_all(_SCHEMA, *dataset_key)
+                for column in decode_columns(columns)
             ],
             sla=read_slas(ctx.db, ctx.org, [dataset]).get(dataset),
             governance={key: value for key, value in governance.items() if key != FILE} or None,
-            facets=latest_facets(ctx.db.fetch_all(_FACETS, *values, NO_ID)),
+            facets=latest_facets(ctx.db.fetch_all(_FACETS, *dataset_key, NO_ID)),
             versions=newest_versions(ctx, dataset, _SHOWN_VERSIONS),
         )
 
@@ -112,7 +114,7 @@ def _aliases(ctx: QueryContext, dataset: bytes) -> list[NodeReference]:
     ]
 
 
-def _renames(ctx: QueryContext, dataset: bytes, side: str, other_side: str) -> list[NodeReference]:
+def _renamed_datasets(ctx: QueryContext, dataset: bytes, side: str, other_side: str) -> list[NodeReference]:
     groups = [
         group for (group,) in ctx.db.fetch_all(_RENAMED.format(side=side, other_side=other_side), ctx.org, dataset)
     ]

@@ -58,8 +58,8 @@ class _EventIndexEntry(NamedTuple):
     """An event, the ids of the datasets and jobs that it mentions, and the hashes of its facets."""
 
     reference: EventReference
-    mentioned: frozenset[bytes]
-    contents: frozenset[bytes]
+    mentioned_ids: frozenset[bytes]
+    facet_digests: frozenset[bytes]
 
 
 class EventFinder:
@@ -75,9 +75,9 @@ class EventFinder:
         If some of these events have a facet with this content, only those are returned.
         """
         ids = frozenset(mentioning)
-        entries = [entry for entry in self._entries_at(micros) if ids & entry.mentioned]
-        exact = [entry for entry in entries if content in entry.contents]
-        return [entry.reference for entry in exact or entries]
+        entries = [entry for entry in self._entries_at(micros) if ids & entry.mentioned_ids]
+        with_content = [entry for entry in entries if content in entry.facet_digests]
+        return [entry.reference for entry in with_content or entries]
 
     def _entries_at(self, micros: int) -> list[_EventIndexEntry]:
         if micros not in self._entries:
@@ -93,27 +93,27 @@ def _index_entry(org: str, row: tuple[Any, ...]) -> _EventIndexEntry:
     reference = EventReference(
         seq, hash_.hex(), event_type or None, format_timestamp(event_time), job, event.run_uuid, source
     )
-    contents = frozenset(facet.digest for facet in _facets(event))
-    return _EventIndexEntry(reference, frozenset(_mentioned_ids(org, event)), contents)
+    facet_digests = frozenset(facet.digest for facet in _all_facets(event))
+    return _EventIndexEntry(reference, frozenset(_mentioned_ids(org, event)), facet_digests)
 
 
 def _mentioned_ids(org: str, event: Event) -> Iterator[bytes]:
-    for dataset in _datasets(event):
+    for dataset in _all_datasets(event):
         yield canonical_dataset_name(org, dataset.namespace, dataset.name).id
     if event.job:
         yield canonical_job_name(org, *event.job).id
 
 
-def _datasets(event: Event) -> Iterator[ParsedDataset]:
+def _all_datasets(event: Event) -> Iterator[ParsedDataset]:
     yield from event.inputs
     yield from event.outputs
     if event.dataset:
         yield event.dataset
 
 
-def _facets(event: Event) -> Iterator[ParsedFacet]:
+def _all_facets(event: Event) -> Iterator[ParsedFacet]:
     for facets in (event.run_facets, event.job_facets):
         yield from facets.values()
-    for dataset in _datasets(event):
+    for dataset in _all_datasets(event):
         for facets in (dataset.facets, dataset.input_facets, dataset.output_facets):
             yield from facets.values()

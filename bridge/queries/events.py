@@ -68,8 +68,8 @@ class EventsQuery(Query[EventsResult], frozen=True, kw_only=True):
             rows = ctx.db.fetch_all(_NEWEST, ctx.org, last_stable_seq, self.limit)[::-1]
         else:
             rows = ctx.db.fetch_all(_AFTER, ctx.org, self.after, last_stable_seq, self.limit)
-        last = rows[-1][0] if rows else self.after or 0
-        return EventsResult([event_record(row) for row in rows], last)
+        records = [event_record(row) for row in rows]
+        return EventsResult(records, records[-1].seq if records else self.after or 0)
 
 
 def event_record(row: tuple[Any, ...]) -> EventRecord:

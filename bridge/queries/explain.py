@@ -153,16 +153,17 @@ class ExplainQuery(DatasetSubjectQuery[Explanation], frozen=True, kw_only=True):
         return Explanation(dataset, facts=list(_read_facts(ctx, target)))
 
     def _read_assertions(self, ctx: QueryContext, source: bytes, target: bytes) -> list[Assertion]:
-        values = (ctx.org, source, target, self.limit)
+        parameters = (ctx.org, source, target, self.limit)
         node_ids = _member_ids(ctx, source) | _member_ids(ctx, target)
         finder = EventFinder(ctx)
-        reasons = [(*row, None) for row in ctx.db.fetch_all(_EDGES, *values)]
+        reasons = [(*row, None) for row in ctx.db.fetch_all(_EDGES, *parameters)]
         reasons += [
             ("inferred", job, first_seen, last_seen, run)
-            for run, job, first_seen, last_seen in ctx.db.fetch_all(_RUNS, *values)
+            for run, job, first_seen, last_seen in ctx.db.fetch_all(_RUNS, *parameters)
         ]
         reasons += [
-            ("renamed", NO_ID, renamed_at, renamed_at, run) for run, renamed_at in ctx.db.fetch_all(_RENAMED, *values)
+            ("renamed", NO_ID, renamed_at, renamed_at, run)
+            for run, renamed_at in ctx.db.fetch_all(_RENAMED, *parameters)
         ]
         jobs = ctx.graph().job_names({job for _, job, *_ in reasons if job != NO_ID})
         return [
@@ -217,6 +218,6 @@ def _read_facts(ctx: QueryContext, dataset: bytes) -> Iterator[Fact]:
     for fact, order, value in ctx.db.fetch_all(_REGISTERS, ctx.org, dataset, NO_ID):
         winners[fact] = max(winners.get(fact, (b"", None)), (order, value), key=lambda candidate: candidate[0])
     for fact, (order, value) in sorted(winners.items()):
-        assertion: RegisterOrder = decode_order(order)
-        events = finder.find(assertion.micros, node_ids, assertion.content)
-        yield Fact(fact, value, rank_name(assertion.rank), format_timestamp(assertion.micros), events)
+        winning_order: RegisterOrder = decode_order(order)
+        events = finder.find(winning_order.micros, node_ids, winning_order.content)
+        yield Fact(fact, value, rank_name(winning_order.rank), format_timestamp(winning_order.micros), events)

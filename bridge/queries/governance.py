@@ -73,7 +73,7 @@ class GovernanceQuery(DatasetSubjectQuery[GovernanceResult], frozen=True, kw_onl
             facet_bodies[CONTRACT],
             (facet_bodies[EXPECTATIONS] or {}).get("checks", []),
             facet_bodies[SLA],
-            [_result(row) for row in rows],
+            [_contract_result(row) for row in rows],
         )
 
 
@@ -90,10 +90,10 @@ class ContractViolationsQuery(Query[Page[ContractResult]], frozen=True, kw_only=
         time, last_id = (position[0], bytes.fromhex(position[1])) if position else _LATEST
         rows = ctx.db.fetch_all(_VIOLATIONS, ctx.org, CONTRACT_CHECK_NAME, time, last_id, self.limit + 1)
         page, next_cursor = paginate(rows, self.limit, lambda row: (row[0], bytes(row[1]).hex()))
-        return Page([_result(row) for row in page], next_cursor)
+        return Page([_contract_result(row) for row in page], next_cursor)
 
 
-def _result(row: tuple[Any, ...]) -> ContractResult:
+def _contract_result(row: tuple[Any, ...]) -> ContractResult:
     executed_at, _, status, detail, dataset, namespace, name = row
     content = msgspec.json.decode(detail or "{}")
     actual, expected = content.get("actual") or {}, content.get("expected") or {}

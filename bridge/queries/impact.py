@@ -53,7 +53,7 @@ class ImpactQuery(DatasetSubjectQuery[ImpactResult], frozen=True, kw_only=True):
         owners = read_owners(ctx.db, ctx.org, nodes)
         slas = read_slas(ctx.db, ctx.org, nodes)
 
-        def affected(distances: dict[bytes, int], names: Mapping[bytes, QualifiedName]) -> list[AffectedNode]:
+        def affected_nodes(distances: dict[bytes, int], names: Mapping[bytes, QualifiedName]) -> list[AffectedNode]:
             results = [
                 AffectedNode(format_id(node), *names[node], distance, owners.get(node, []), slas.get(node))
                 for node, distance in distances.items()
@@ -62,8 +62,8 @@ class ImpactQuery(DatasetSubjectQuery[ImpactResult], frozen=True, kw_only=True):
 
         all_owners = sorted(set().union(*owners.values()))
         return ImpactResult(
-            affected(datasets, graph.dataset_names(datasets)),
-            affected(jobs, graph.job_names(jobs)),
+            affected_nodes(datasets, graph.dataset_names(datasets)),
+            affected_nodes(jobs, graph.job_names(jobs)),
             all_owners,
             downstream.truncated_by,
         )

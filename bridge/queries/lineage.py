@@ -53,7 +53,7 @@ class _RunVersions:
 def _smallest_versions(rows: list[tuple[bytes, bytes, str]]) -> dict[tuple[bytes, bytes], str]:
     """Keep one version per run and dataset, because a dataset with several names may be reported under each name."""
     versions: dict[tuple[bytes, bytes], str] = {}
-    for run, dataset, version in sorted(rows, key=lambda row: (row[0], row[1], row[2]), reverse=True):
+    for run, dataset, version in sorted(rows, reverse=True):
         versions[run, dataset] = version
     return versions
 
@@ -140,13 +140,15 @@ class LineageQuery(DatasetSubjectQuery[LineageResult], frozen=True, kw_only=True
 
     def run(self, ctx: QueryContext) -> LineageResult:
         start = self.group_id(ctx)
-        until = _micros(self.as_of)
+        until = _until_micros(self.as_of)
         graph = ctx.graph(self.granularity, until, retired=self.retired)
         walks = [walk(graph, start, direction, self.depth, self.most) for direction in _DIRECTIONS[self.direction]]
         edges = list(dict.fromkeys(edge for lineage_walk in walks for edge in lineage_walk.edges))
-        pairs = {(edge.source, edge.target) for edge in edges if edge.source}
-        hops = ColumnLineageWalker(ctx.db, ctx.org, until).between(pairs) if self.columns else []
-        edge_results = _edges(graph, edges, _RunVersions(ctx.db, ctx.org, edges if self.granularity == "run" else []))
+        dataset_pairs = {(edge.source, edge.target) for edge in edges if edge.source}
+        hops = ColumnLineageWalker(ctx.db, ctx.org, until).between(dataset_pairs) if self.columns else []
+        edge_results = _edge_results(
+            graph, edges, _RunVersions(ctx.db, ctx.org, edges if self.granularity == "run" else [])
+        )
         return LineageResult(
             node_reference(start, graph.dataset_name(start)),
             edge_results,
@@ -170,26 +172,28 @@ class ColumnLineageQuery(DatasetSubjectQuery[ColumnLineageResult], frozen=True, 
         graph = ctx.graph()
         start = (self.group_id(ctx), self.field)
         require_column(ctx, *start)
-        walker = ColumnLineageWalker(ctx.db, ctx.org, _micros(self.as_of))
+        walker = ColumnLineageWalker(ctx.db, ctx.org, _until_micros(self.as_of))
         walks = [walker.walk(start, direction, self.depth, self.most) for direction in _DIRECTIONS[self.direction]]
         hops = dict.fromkeys(hop for column_walk in walks for hop in column_walk.hops)
-        return ColumnLineageResult(_column(graph, start), hop_results(graph, hops), _truncation(walks))
+        return ColumnLineageResult(_column_reference(graph, start), hop_results(graph, hops), _truncation(walks))
 
 
 def _truncation(walks: Iterable[LineageWalk | ColumnWalk]) -> Truncation | None:
-    limits = {lineage_walk.truncated_by for lineage_walk in walks}
-    return "size" if "size" in limits else "depth" if "depth" in limits else None
+    limits = {walk_result.truncated_by for walk_result in walks}
+    if "size" in limits:
+        return "size"
+    return "depth" if "depth" in limits else None
 
 
-def _micros(time: datetime | None) -> int:
+def _until_micros(time: datetime | None) -> int:
     if time is None:
         return NO_TIME_LIMIT
     zoned = time if time.tzinfo else time.replace(tzinfo=UTC)
     return int(zoned.timestamp()) * 1_000_000 + zoned.microsecond
 
 
-def _edges(graph: LineageGraph, edges: Sequence[Edge], versions: _RunVersions) -> list[EdgeResult]:
-    graph.dataset_names(end for edge in edges for end in (edge.source, edge.target) if end)
+def _edge_results(graph: LineageGraph, edges: Sequence[Edge], versions: _RunVersions) -> list[EdgeResult]:
+    graph.dataset_names(dataset for edge in edges for dataset in (edge.source, edge.target) if dataset)
     graph.job_names(edge.job for edge in edges if edge.job)
     return [
         EdgeResult(
@@ -214,8 +218,8 @@ def hop_results(graph: LineageGraph, hops: Iterable[ColumnHop]) -> list[ColumnHo
     graph.job_names({hop.job for hop in hop_list if hop.job != NO_ID})
     return [
         ColumnHopResult(
-            _column(graph, hop.source),
-            _column(graph, hop.target),
+            _column_reference(graph, hop.source),
+            _column_reference(graph, hop.target),
             hop.transformation_type,
             hop.subtype or None,
             hop.masking,
@@ -225,7 +229,7 @@ def hop_results(graph: LineageGraph, hops: Iterable[ColumnHop]) -> list[ColumnHo
     ]
 
 
-def _column(graph: LineageGraph, column: ColumnKey) -> ColumnReference:
+def _column_reference(graph: LineageGraph, column: ColumnKey) -> ColumnReference:
     dataset, column_name = column
     name: QualifiedName = graph.dataset_name(dataset)
     reference = node_reference(dataset, name)

@@ -69,7 +69,7 @@ class JobQuery(JobSubjectQuery[JobResult], frozen=True, kw_only=True):
     def run(self, ctx: QueryContext) -> JobResult:
         job = self.job_id(ctx)
         db, org, graph = ctx.db, ctx.org, ctx.graph()
-        ((key, technology, job_type, processing_type, description, created, updated),) = db.fetch_all(
+        ((process_key, technology, job_type, processing_type, description, created, updated),) = db.fetch_all(
             _PROCESS, org, job
         )
         name = graph.job_name(job)
@@ -79,7 +79,7 @@ class JobQuery(JobSubjectQuery[JobResult], frozen=True, kw_only=True):
             id=format_id(job),
             namespace=name.namespace,
             name=name.name,
-            process_key=key,
+            process_key=process_key,
             technology=technology,
             job_type=job_type,
             processing_type=processing_type,
@@ -145,16 +145,16 @@ class RegisteredProcessesQuery(Query[Page[RegisteredProcess]], frozen=True, kw_o
         )
 
 
-class _Process(msgspec.Struct, frozen=True):
+class _ProcessSection(msgspec.Struct, frozen=True):
     owner: str | None = None
     trigger_mode: str | None = None
 
 
-class _File(msgspec.Struct, frozen=True):
-    process: _Process = _Process()
+class _DefinitionFile(msgspec.Struct, frozen=True):
+    process: _ProcessSection = _ProcessSection()
 
 
-_decoder = msgspec.json.Decoder(_File)
+_decoder = msgspec.json.Decoder(_DefinitionFile)
 
 
 def _registered_process(ctx: QueryContext, registered: RegisteredDefinition, owners: list[str]) -> RegisteredProcess:
@@ -173,12 +173,12 @@ def _registered_process(ctx: QueryContext, registered: RegisteredDefinition, own
     )
 
 
-def _declared_process(definition: str) -> _Process:
+def _declared_process(definition: str) -> _ProcessSection:
     """Read the process section of a definition, which may be any JSON object."""
     try:
         return _decoder.decode(definition).process
     except msgspec.ValidationError:
-        return _Process()
+        return _ProcessSection()
 
 
 class DefinitionsQuery(JobSubjectQuery[Page[DefinitionVersion]], frozen=True, kw_only=True):

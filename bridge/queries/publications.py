@@ -24,14 +24,14 @@ class PublicationsQuery(DatasetSubjectQuery[Page[Publication]], frozen=True, kw_
     def run(self, ctx: QueryContext) -> Page[Publication]:
         history, dataset = PublicationHistory(ctx.db, ctx.org), self.group_id(ctx)
         (before,) = read_cursor(self.after, tuple[int]) or (MAX_NUMBER,)
-        entries, following = paginate(
+        page, next_cursor = paginate(
             history.list_newest(dataset, self.limit + 1, before=before), self.limit, lambda entry: (entry.number,)
         )
         results = [
             publication(entry, None if entry.previous_number is None else history.version_tag(entry.previous_number))
-            for entry in entries
+            for entry in page
         ]
-        return Page(results, following)
+        return Page(results, next_cursor)
 
 
 class PinsQuery(Query[Page[PinnedVersion]], frozen=True, kw_only=True):

@@ -71,7 +71,7 @@ class QualityQuery(DatasetSubjectQuery[QualityChecksResult], frozen=True, kw_onl
 
     def run(self, ctx: QueryContext) -> QualityChecksResult:
         dataset = self.group_id(ctx)
-        checks = [_result(row) for row in ctx.db.fetch_all(_NEWEST, ctx.org, dataset)]
+        checks = [_check_result(row) for row in ctx.db.fetch_all(_NEWEST, ctx.org, dataset)]
         counts = {
             status: sum(check.status == status for check in checks) for status in ("PASS", "WARN", "FAIL", "SKIP")
         }
@@ -82,10 +82,10 @@ class QualityQuery(DatasetSubjectQuery[QualityChecksResult], frozen=True, kw_onl
 
 def check_results_of_run(ctx: QueryContext, run: bytes) -> list[CheckResult]:
     """Read the results of the checks that a run performed on its datasets."""
-    return [_result(row) for row in ctx.db.fetch_all(_OF_RUN, ctx.org, run)]
+    return [_check_result(row) for row in ctx.db.fetch_all(_OF_RUN, ctx.org, run)]
 
 
-def _result(row: tuple[Any, ...]) -> CheckResult:
+def _check_result(row: tuple[Any, ...]) -> CheckResult:
     name, column, check, expected, status, executed, detail, run = row
     raw_detail = msgspec.Raw((detail or "null").encode())
     return CheckResult(name, column, check, expected, status, format_timestamp(executed), run, raw_detail)

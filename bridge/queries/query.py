@@ -68,14 +68,14 @@ class StoreQueryService:
         for parameter in msgspec.structs.fields(type(query)):
             value = getattr(query, parameter.name)
             if isinstance(value, str):
-                _reject_unstorable(value, parameter.name)
+                _reject_unstorable_text(value, parameter.name)
         return query.run(self._ctx)
 
     def close(self) -> None:
         self._ctx.db.close()
 
 
-def _reject_unstorable(text: str, parameter: str) -> None:
+def _reject_unstorable_text(text: str, parameter: str) -> None:
     """Reject text that no store can contain."""
     try:
         holds_nul = b"\0" in text.encode()
@@ -102,12 +102,12 @@ def _format_cursor(key: Sequence[Any]) -> str:
     return base64.urlsafe_b64encode(msgspec.json.encode(key)).decode().rstrip("=")
 
 
-def read_cursor(cursor: str | None, key: type[T]) -> T | None:
+def read_cursor(cursor: str | None, key_type: type[T]) -> T | None:
     """Parse a cursor; raise InvalidParameter if it was not returned by a query."""
     if cursor is None:
         return None
     try:
         padded = cursor + "=" * (-len(cursor) % 4)
-        return msgspec.json.decode(base64.b64decode(padded, altchars=b"-_", validate=True), type=key)
+        return msgspec.json.decode(base64.b64decode(padded, altchars=b"-_", validate=True), type=key_type)
     except (ValueError, msgspec.DecodeError) as error:
         raise InvalidParameter("not a cursor that was returned as `next`", "after") from error

@@ -14,11 +14,8 @@ _FIELD = "/{field}"
 
 def routes_of(query_type: type[Query[Any]]) -> list[str]:
     """List the routes of a query; the route by name comes first, because `{id}` would match it."""
-    routes = (
-        [id_route(query_type)]
-        if name_route(query_type) is None
-        else [name_route(query_type) or "", id_route(query_type)]
-    )
+    by_name = name_route(query_type)
+    routes = [id_route(query_type)] if by_name is None else [by_name, id_route(query_type)]
     if _FIELD in query_type.path:  # clients do not use this route: a path cannot contain a line break
         routes.append(f"{_ROOT}/{query_type.subject}/{{id}}{query_type.path}")
     return routes
@@ -41,7 +38,7 @@ def to_request(query: Query[Any]) -> tuple[str, dict[str, str]]:
     """Return the path and the parameters that run a query on a service."""
     query_type = type(query)
     parameters = {
-        field.name: _text(value)
+        field.name: _format_parameter(value)
         for field in msgspec.structs.fields(query_type)
         if (value := getattr(query, field.name)) != field.default
     }
@@ -50,7 +47,7 @@ def to_request(query: Query[Any]) -> tuple[str, dict[str, str]]:
     return name_route(query_type) or id_route(query_type), parameters
 
 
-def _text(value: Any) -> str:
+def _format_parameter(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return value.isoformat() if isinstance(value, datetime) else str(value)

@@ -48,7 +48,7 @@ class RunsQuery(Query[Page[RunRecord]], frozen=True, kw_only=True):
     after: Cursor = None
 
     def run(self, ctx: QueryContext) -> Page[RunRecord]:
-        return _page(ctx, None, failed=self.failed, limit=self.limit, cursor=self.after)
+        return _run_page(ctx, None, failed=self.failed, limit=self.limit, cursor=self.after)
 
 
 class JobRunsQuery(JobSubjectQuery[Page[RunRecord]], frozen=True, kw_only=True):
@@ -63,10 +63,10 @@ class JobRunsQuery(JobSubjectQuery[Page[RunRecord]], frozen=True, kw_only=True):
 
     def run(self, ctx: QueryContext) -> Page[RunRecord]:
         job = self.job_id(ctx)
-        return _page(ctx, job, failed=self.failed, limit=self.limit, cursor=self.after, steps=self.steps)
+        return _run_page(ctx, job, failed=self.failed, limit=self.limit, cursor=self.after, steps=self.steps)
 
 
-def _page(
+def _run_page(
     ctx: QueryContext, job: bytes | None, *, failed: bool, limit: int, cursor: str | None, steps: int = 0
 ) -> Page[RunRecord]:
     after = read_cursor(cursor, tuple[int, bytes]) or FIRST_PAGE
@@ -153,9 +153,9 @@ class RunQuery(Query[RunDetailsResult], frozen=True, kw_only=True):
     id: Annotated[str, msgspec.Meta(description="The UUID of the run.", min_length=1, max_length=64)]
 
     def run(self, ctx: QueryContext) -> RunDetailsResult:
-        own_id = run_id(ctx.org, format_id(parse_id(self.id)))
-        rows = ctx.db.fetch_for_ids(_RUN, [own_id], ctx.org)
-        entry = find_run(ctx.db, ctx.org, own_id)
+        run_key = run_id(ctx.org, format_id(parse_id(self.id)))
+        rows = ctx.db.fetch_for_ids(_RUN, [run_key], ctx.org)
+        entry = find_run(ctx.db, ctx.org, run_key)
         if not rows or entry is None:
             raise NotFound(f"no run {self.id} in the store")
         run, job, parent, parent_job, nominal_start, nominal_end, producer, disputed = rows[0]

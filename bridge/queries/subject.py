@@ -84,7 +84,7 @@ class JobSubjectQuery(Query[A], frozen=True, kw_only=True):
         job: bytes | None
         if self.id is not None:
             rows = ctx.db.fetch_for_ids(_JOB_IDS, [parse_id(self.id)], ctx.org)
-            job = rows[0][0] if rows else None
+            job = next((job_id for (job_id,) in rows), None)
             label = f"with the id {self.id}"
         elif self.name is None or self.namespace is None:
             raise InvalidParameter(

@@ -120,7 +120,7 @@ class SyncItemsQuery(Query[Page[SyncItemResult]], frozen=True, kw_only=True):
         sql = _LISTED.format(condition=condition)
         rows = ctx.db.fetch_all(sql, ctx.org, self.target, kind, key, self.limit + 1, *values)
         page, next_cursor = paginate(rows, self.limit, lambda row: (row[0], bytes(row[1])))
-        return Page(_items(ctx, page), next_cursor)
+        return Page(_item_results(ctx, page), next_cursor)
 
 
 class DatasetSyncQuery(DatasetSubjectQuery[SyncExplanation], frozen=True, kw_only=True):
@@ -175,19 +175,19 @@ def _explanation(
         for source, job, ours, content, is_known in rows
     ]
     ((marks,),) = ctx.db.fetch_for_ids(_OWN_MARK, sorted(members), ctx.org, target)
-    items = _items(ctx, ctx.db.fetch_all(_OF, ctx.org, target, key))
+    items = _item_results(ctx, ctx.db.fetch_all(_OF, ctx.org, target, key))
     trouble = read_status(ctx.db, ctx.org, target).trouble
     return SyncExplanation(target, node_reference(key, node_name), trouble, bool(marks), items, edges)
 
 
-def _items(ctx: QueryContext, rows: Sequence[tuple[Any, ...]]) -> list[SyncItemResult]:
+def _item_results(ctx: QueryContext, rows: Sequence[tuple[Any, ...]]) -> list[SyncItemResult]:
     graph = ctx.graph()
     keys = {key for kind, key, *_ in rows if kind != DELETION}
     names = {**graph.dataset_names(keys), **graph.job_names(keys)}
-    return [_item((kind, key, *details), names.get(key)) for kind, key, *details in rows]
+    return [_item_result((kind, key, *details), names.get(key)) for kind, key, *details in rows]
 
 
-def _item(row: tuple[Any, ...], node_name: QualifiedName | None) -> SyncItemResult:
+def _item_result(row: tuple[Any, ...], node_name: QualifiedName | None) -> SyncItemResult:
     kind, key, pending, outcome, reason, settled_at, since, due_at, attempts, type_, name, ours, detail = row
     request = msgspec.json.decode(detail, type=dict[str, msgspec.Raw]).get("request") if detail else None
     return SyncItemResult(

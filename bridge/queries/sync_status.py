@@ -86,7 +86,7 @@ class SyncStatusQuery(Query[TargetStatus], frozen=True, kw_only=True):
         median, percentile_99 = read_latency(ctx.db, ctx.org, self.target)
         now = now_micros()
         calls = read_calls(ctx.db, ctx.org, self.target, now)
-        comparison = _comparison(read_report(ctx.db, ctx.org, self.target))
+        comparison = _comparison_result(read_report(ctx.db, ctx.org, self.target))
         return TargetStatus(
             target=self.target,
             converged=status.converged,
@@ -112,7 +112,7 @@ class SyncStatusQuery(Query[TargetStatus], frozen=True, kw_only=True):
         )
 
 
-def _comparison(report: ComparisonReport | None) -> ComparisonResult | None:
+def _comparison_result(report: ComparisonReport | None) -> ComparisonResult | None:
     if report is None:
         return None
     kinds = {

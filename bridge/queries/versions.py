@@ -108,7 +108,7 @@ class VersionsQuery(DatasetSubjectQuery[Page[VersionResult]], frozen=True, kw_on
         dataset = self.group_id(ctx)
         rows = _version_rows(ctx, _VERSIONS, dataset, produced, version, self.limit + 1)
         page, cursor = paginate(rows, self.limit, lambda row: (row.produced_at, bytes(row.version_id)))
-        return Page(_results(ctx, dataset, page), cursor)
+        return Page(_version_results(ctx, dataset, page), cursor)
 
 
 class LastSuccessQuery(DatasetSubjectQuery[LastSuccessResult], frozen=True, kw_only=True):
@@ -123,7 +123,7 @@ class LastSuccessQuery(DatasetSubjectQuery[LastSuccessResult], frozen=True, kw_o
         rows = _version_rows(ctx, _LATEST, dataset)
         if not rows:
             return LastSuccessResult(reference, None, None, None, None, None)
-        (version,) = _results(ctx, dataset, rows)
+        (version,) = _version_results(ctx, dataset, rows)
         started_at, ended_at = rows[0].run_started_at, rows[0].run_ended_at
         return LastSuccessResult(
             reference, version.run_id, version.job, iso_or_none(started_at), iso_or_none(ended_at), version
@@ -131,14 +131,14 @@ class LastSuccessQuery(DatasetSubjectQuery[LastSuccessResult], frozen=True, kw_o
 
 
 def newest_versions(ctx: QueryContext, dataset: bytes, limit: int) -> list[VersionResult]:
-    return _results(ctx, dataset, _version_rows(ctx, _VERSIONS, dataset, _END_OF_TIME, b"", limit))
+    return _version_results(ctx, dataset, _version_rows(ctx, _VERSIONS, dataset, _END_OF_TIME, b"", limit))
 
 
 def _version_rows(ctx: QueryContext, sql: str, dataset: bytes, *values: int | bytes) -> list[_VersionRow]:
     return [_VersionRow._make(row) for row in ctx.db.fetch_all(sql, ctx.org, dataset, *values)]
 
 
-def _results(ctx: QueryContext, dataset: bytes, rows: list[_VersionRow]) -> list[VersionResult]:
+def _version_results(ctx: QueryContext, dataset: bytes, rows: list[_VersionRow]) -> list[VersionResult]:
     jobs = ctx.graph().job_names({row.job for row in rows if row.job})
     registry_versions = VersionReader(ctx.db, ctx.org).get_many(dataset, {bytes(row.version_id) for row in rows})
     published = PublicationHistory(ctx.db, ctx.org).current(dataset) if rows else None

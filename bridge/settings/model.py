@@ -38,7 +38,7 @@ class StoreSettings(Section):
         try:
             StoreUrl(url).file  # noqa: B018 - evaluated for its errors
         except ConfigError as error:
-            raise PydanticCustomError(INVALID_STORE_URL, "{said}", {"said": str(error)}) from error
+            raise PydanticCustomError(INVALID_STORE_URL, "{problem}", {"problem": str(error)}) from error
         return url
 
 

@@ -28,7 +28,7 @@ def _check_template(template: str) -> str:
     if unknown:
         known = ", ".join(f"{{{name}}}" for name in _PLACEHOLDERS)
         message = f"{{{unknown[0]}}} is not a placeholder; placeholders: {known}"
-        raise PydanticCustomError("template", "{said}", {"said": message})
+        raise PydanticCustomError("template", "{problem}", {"problem": message})
     return template
 
 
@@ -142,7 +142,7 @@ _GOVERNANCE_FIELDS = frozenset({
 def _check_field(field: str) -> str:
     if field.partition(".")[0] not in _GOVERNANCE_FIELDS:
         known = ", ".join(sorted(_GOVERNANCE_FIELDS))
-        raise PydanticCustomError("field", "{said}", {"said": f"unknown field {field}; fields: {known}"})
+        raise PydanticCustomError("field", "{problem}", {"problem": f"unknown field {field}; fields: {known}"})
     return field
 
 

@@ -58,7 +58,8 @@ def process_run_sql(dialect: Dialect) -> str:
     """Build the query of the view `process_run`: runs in the shape of the data catalog."""
     return f"""
 SELECT r.org_id, r.run_id, r.run_uuid, r.job_id AS process_id,
-  {dialect.iso.format("coalesce(r.started_at, r.created_at)")} AS start_ts, {dialect.iso.format("o.ended_at")} AS end_ts,
+  {dialect.iso.format("coalesce(r.started_at, r.created_at)")} AS start_ts,
+  {dialect.iso.format("o.ended_at")} AS end_ts,
   o.status, o.status_derived, o.error AS error_message,
   r.least_claimant <> r.greatest_claimant AS claim_disputed,
   1 AS attempt, r.parent_run_uuid, NULL AS log_location,

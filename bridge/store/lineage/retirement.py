@@ -71,8 +71,8 @@ class RetirementPolicy:
     def oldest_current(self, earliest_seen: dict[bytes, int]) -> dict[bytes, int]:
         """Map jobs to the time since which an edge must have been seen to count as current.
 
-        `earliest_seen` maps each job to the earliest of the times at which its edges were last seen. The result may omit
-        jobs without retired edges.
+        `earliest_seen` maps each job to the earliest of the times at which its edges were last seen. The result may
+        omit jobs without retired edges.
         """
         if not self._rule.retire_after:
             return {}

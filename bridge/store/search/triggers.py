@@ -66,7 +66,8 @@ def _staleness_triggers(dialect: Dialect) -> list[StalenessTrigger]:
     overtakes = _OVERTAKES.format(changes=attributes_changed)
     schema_overtakes = _SCHEMA_OVERTAKES.format(changes=changed("columns_json"), zero_id=dialect.zero_id)
     order_changed = changed("documentation_order", "ownership_order", "storage_order")
-    facet = f"NEW.name IN ('tags', 'ownership', 'schema', 'lineageBridge_governance') AND NEW.about_id = {dialect.zero_id}"
+    indexed_facets = "'tags', 'ownership', 'schema', 'lineageBridge_governance'"
+    facet = f"NEW.name IN ({indexed_facets}) AND NEW.about_id = {dialect.zero_id}"
     facet_changed = f"{facet} AND ({changed('body')} OR (NEW.name = 'schema' AND ({changed('facet_order')})))"
     registration_changed = changed("status", "request_order")
     return [
