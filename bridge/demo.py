@@ -89,7 +89,9 @@ def main(home: Path = _HOME) -> int:
         os.environ[f"{PREFIX}STORE__URL"] = f"sqlite:///{home / 'store.db'}"
         log = home / "service.log"
         with log.open("wb") as log_file:
-            service = subprocess.Popen(_command("serve", "--host", "127.0.0.1", "--port", port), stderr=log_file)
+            service = subprocess.Popen(
+                _bridge_command("serve", "--host", "127.0.0.1", "--port", port), stderr=log_file
+            )
         try:
             return _run_demo(client, service, url, home)
         except KeyboardInterrupt:
@@ -113,7 +115,7 @@ def _run_demo(client: BridgeClient, service: "subprocess.Popen[bytes]", url: str
         return 1
     for query in queries:
         print(f"\n$ lineage-bridge {' '.join(query)}", flush=True)
-        subprocess.run(_command(*query), check=True)
+        subprocess.run(_bridge_command(*query), check=True)
     print(_next_steps(url, home), flush=True)
     return service.wait()
 
@@ -142,7 +144,7 @@ def _run_jobs(client: BridgeClient, url: str, home: Path) -> tuple[tuple[str, ..
     except MissingDependency as error:
         print(f"Spark cannot run here: {error}.", flush=True)
         print("Sending recorded events of a real Spark instead:", flush=True)
-        _replay(client)
+        _replay_recorded_events(client)
         return _QUERIES_WITHOUT_SPARK
     lake = home / "lake"
     raw = lake / "raw"
@@ -150,7 +152,7 @@ def _run_jobs(client: BridgeClient, url: str, home: Path) -> tuple[tuple[str, ..
     for file in _FILES.glob("*.csv"):
         shutil.copy(file, raw)
     succeeded = all(_run_process(step, url, home) for step in _PROCESSES)
-    if not (succeeded and _submit(spark, url, home) and _run_process(_FAILING_CHECK, url, home)):
+    if not (succeeded and _run_spark_job(spark, url, home) and _run_process(_FAILING_CHECK, url, home)):
         return None
     return (
         ("lineage", f"{lake / 'revenue'}", "--columns"),
@@ -170,19 +172,21 @@ def _run_process(step: DemoStep, url: str, home: Path) -> bool:
     started = _start_step(f"lineage-bridge process run {' '.join(step.args)}", step.description)
     with log.open("wb") as log_file:
         code = subprocess.run(
-            _command(*args), stdout=log_file, stderr=log_file, env=environment, check=False
+            _bridge_command(*args), stdout=log_file, stderr=log_file, env=environment, check=False
         ).returncode
     succeeded = _finish_step(started, code, step.expected_code, log)
     if succeeded:
-        _show_lines(log, _RESULT_LINE)
+        _print_matching_lines(log, _RESULT_LINE)
     return succeeded
 
 
-def _submit(spark: SparkInstallation, url: str, home: Path) -> bool:
+def _run_spark_job(spark: SparkInstallation, url: str, home: Path) -> bool:
     """Run a plain job on the published version of a dataset, configured by `lineage-bridge spark conf`."""
     lake = home / "lake"
     resolve_args = ("dataset", "resolve", str(lake / "revenue"), "--output", "json")
-    path = json.loads(subprocess.run(_command(*resolve_args), stdout=subprocess.PIPE, check=True).stdout)["path"]
+    path = json.loads(subprocess.run(_bridge_command(*resolve_args), stdout=subprocess.PIPE, check=True).stdout)[
+        "path"
+    ]
     folder = home / "top"
     folder.mkdir()
     log = folder / "spark.log"
@@ -210,17 +214,17 @@ def _finish_step(started: float, code: int, expected: int, log: Path) -> bool:
         flush=True,
     )
     if code != expected:
-        _show_lines(log, _ERROR_LINE)
+        _print_matching_lines(log, _ERROR_LINE)
         print(f"Unexpected exit code; the full output is in {log}.", file=sys.stderr)
     return code == expected
 
 
-def _show_lines(log: Path, pattern: "re.Pattern[str]") -> None:
+def _print_matching_lines(log: Path, pattern: "re.Pattern[str]") -> None:
     lines = [line for line in log.read_text(errors="replace").splitlines() if pattern.search(line)]
     print("\n".join(lines[:_MAX_LINES]), flush=True)
 
 
-def _replay(client: BridgeClient) -> None:
+def _replay_recorded_events(client: BridgeClient) -> None:
     payloads = []
     for path in find_event_files([_RECORDED_EVENTS]):
         with open_event_file(path) as file:
@@ -229,7 +233,7 @@ def _replay(client: BridgeClient) -> None:
     print(f"{accepted} of {len(payloads)} events accepted.", flush=True)
 
 
-def _command(*args: str) -> list[str]:
+def _bridge_command(*args: str) -> list[str]:
     return [sys.executable, "-m", "bridge", *args]
 
 

@@ -48,14 +48,14 @@ def _token_provider(auth: OpenMetadataAuthSettings, host: str) -> TokenProvider:
         raise ConfigError(f"openmetadata.auth.{missing.key} {missing.message}")
     if auth.type == "basic":
         login = HttpSession(host, timeouts=_TARGET_TIMEOUTS, connections=1)
-        return login_token(login, auth.username or "", _secret(auth.password))
+        return login_token(login, auth.username or "", _secret_value(auth.password))
     if auth.type == "oauth":
         token_session = HttpSession(auth.token_url or "", timeouts=_TARGET_TIMEOUTS, connections=1)
-        return oauth_client_token(token_session, auth.client_id or "", _secret(auth.client_secret), auth.scope)
-    return file_token(auth.token_file) if auth.token_file else StaticToken(_secret(auth.jwt_token).strip())
+        return oauth_client_token(token_session, auth.client_id or "", _secret_value(auth.client_secret), auth.scope)
+    return file_token(auth.token_file) if auth.token_file else StaticToken(_secret_value(auth.jwt_token).strip())
 
 
-def _secret(value: SecretStr | None) -> str:
+def _secret_value(value: SecretStr | None) -> str:
     return value.get_secret_value() if value else ""
 
 
@@ -66,7 +66,7 @@ def make_session(
     on_failed_call: Callable[[str], None],
 ) -> ThrottledSession:
     session = HttpSession(url, timeouts=_TARGET_TIMEOUTS, connections=settings.concurrency)
-    key = _secret(settings.api_key)
+    key = _secret_value(settings.api_key)
     return ThrottledSession(
         session,
         on_call,

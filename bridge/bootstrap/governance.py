@@ -26,7 +26,7 @@ def open_asset_sync(settings: Settings, on_call: Callable[[str], None] = lambda 
     """Open asset sync on the store and, if enabled, OpenMetadata."""
     with closing(make_writer(settings)) as writer, closing(open_background_connection(settings)) as db:
         openmetadata = (
-            make_openmetadata_sync(settings, on_call, *[lambda _: None] * 2)
+            make_openmetadata_sync(settings, on_call, lambda _: None, lambda _: None)
             if settings.openmetadata.enabled
             else None
         )

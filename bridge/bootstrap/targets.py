@@ -19,7 +19,7 @@ from bridge.sync.dead_letters import DeadLetters
 from bridge.sync.item_store import SyncItemStore
 from bridge.sync.lease import Heartbeat, WorkerLease
 from bridge.sync.marquez.target import MarquezTarget
-from bridge.sync.openmetadata.options import OpenMetadataOptions as SyncRules
+from bridge.sync.openmetadata.options import OpenMetadataOptions
 from bridge.sync.openmetadata.target import OpenMetadataTarget
 from bridge.sync.reconciler import Reconciler
 from bridge.sync.target import SyncTarget
@@ -39,7 +39,7 @@ def make_reconciler(
     """Open the reconciler of a target on separate connections."""
     if name is TargetName.openmetadata:
         return make_openmetadata_sync(settings, on_call, on_failed_call, on_pushed).reconciler
-    parts = _open_parts(settings, name, on_call, on_failed_call, on_pushed)
+    parts = _open_reconciler_parts(settings, name, on_call, on_failed_call, on_pushed)
     items = SyncItemStore(parts.db, settings.org, name, now_micros)
     make_target = _make_marquez_target if name is TargetName.marquez else _make_webhook_target
     return parts.build_reconciler(make_target(settings, parts, items), items)
@@ -68,7 +68,7 @@ class _ReconcilerParts(NamedTuple):
         )  # fmt: skip
 
 
-def _open_parts(
+def _open_reconciler_parts(
     settings: Settings,
     name: TargetName,
     on_call: Callable[[str], None],
@@ -86,7 +86,7 @@ def make_openmetadata_sync(
     on_failed_call: Callable[[str], None],
     on_pushed: Callable[[float], None],
 ) -> OpenMetadataSync:
-    parts = _open_parts(settings, TargetName.openmetadata, on_call, on_failed_call, on_pushed)
+    parts = _open_reconciler_parts(settings, TargetName.openmetadata, on_call, on_failed_call, on_pushed)
     client = make_openmetadata_client(settings.openmetadata, parts.on_call, parts.on_failed_call)
     items = SyncItemStore(parts.db, settings.org, OpenMetadataTarget.name, now_micros)
     target = OpenMetadataTarget(parts.db, settings.org, client, openmetadata_options(settings), items, now_micros)
@@ -129,9 +129,9 @@ def open_queue(settings: Settings, name: TargetName) -> DeadLetters:
     return DeadLetters(open_background_connection(settings), settings.org, name, now_micros)
 
 
-def openmetadata_options(settings: Settings) -> SyncRules:
+def openmetadata_options(settings: Settings) -> OpenMetadataOptions:
     openmetadata, sync = settings.openmetadata, settings.openmetadata.sync
-    return SyncRules(
+    return OpenMetadataOptions(
         layout=location_layout(openmetadata),
         folding=folding_rule(settings),
         create=openmetadata.create,

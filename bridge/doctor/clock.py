@@ -15,10 +15,10 @@ _NEWEST = "SELECT max(event_time) FROM run_event WHERE org_id = ?1"
 
 def check_server_clock(db: Database, now: Callable[[], float] = time.time) -> Iterator[Finding]:
     """Compare this machine's clock with the database server's; the duration of the query does not count as skew."""
-    before = now()
-    ((server,),) = db.fetch_all(_SERVER)
-    after = now()
-    skew = max(before - server, server - after, 0.0)
+    time_before = now()
+    ((server_time,),) = db.fetch_all(_SERVER)
+    time_after = now()
+    skew = max(time_before - server_time, server_time - time_after, 0.0)
     if skew > _MAX_SKEW_SECONDS:
         message = f"the clocks of this machine and the database server differ by {skew:,.0f} s"
         yield Finding(Level.warning, "clock", message, "synchronize both with NTP")
@@ -29,9 +29,9 @@ def check_server_clock(db: Database, now: Callable[[], float] = time.time) -> It
 def check_event_times(db: Database, org: str, now: Callable[[], float] = time.time) -> Iterator[Finding]:
     """Check for events from the future."""
     ((newest,),) = db.fetch_all(_NEWEST, org)
-    ahead = 0 if newest is None else newest - int(now() * _SECOND)
-    if ahead > _DAY:
-        message = f"the newest event is {ahead / _DAY:,.1f} days in the future"
+    micros_ahead = 0 if newest is None else newest - int(now() * _SECOND)
+    if micros_ahead > _DAY:
+        message = f"the newest event is {micros_ahead / _DAY:,.1f} days in the future"
         yield Finding(Level.warning, "clock", message, "correct the clock of this machine or of the job that sent it")
     else:
         yield Finding(Level.ok, "clock", "no event is from the future")

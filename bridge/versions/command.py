@@ -45,7 +45,9 @@ class CommandContext(NamedTuple):
 
     def actor(self, by: str | None) -> str:
         """Return the actor for the history: the specified user together with the principal."""
-        return f"{by} ({self.principal})" if by and self.principal else by or self.principal or "somebody"
+        if by and self.principal:
+            return f"{by} ({self.principal})"
+        return by or self.principal or "somebody"
 
     def dataset_name(self, dataset: bytes) -> QualifiedName:
         return self.graph.dataset_name(dataset)

@@ -65,7 +65,7 @@ class DefinitionStore:
         self, process: bytes, limit: int = MAX_NUMBER, before: int = MAX_NUMBER
     ) -> list[RegisteredDefinition]:
         """List the definitions of a process, newest first."""
-        return [_from_row(row) for row in self._db.fetch_all(_VERSIONS, self.org, process, before, limit)]
+        return [_definition_from_row(row) for row in self._db.fetch_all(_VERSIONS, self.org, process, before, limit)]
 
     def get_active(self, process: bytes) -> RegisteredDefinition | None:
         return next((definition for definition in self.list_versions(process) if definition.is_active), None)
@@ -74,7 +74,7 @@ class DefinitionStore:
         self, kind: DefinitionKind = "process", limit: int = MAX_NUMBER, after: tuple[str, str] = ("", "")
     ) -> list[RegisteredDefinition]:
         """List active definitions, sorted by namespace and name, starting after a given namespace and name."""
-        return [_from_row(row) for row in self._db.fetch_all(_ACTIVE, self.org, kind, *after, limit)]
+        return [_definition_from_row(row) for row in self._db.fetch_all(_ACTIVE, self.org, kind, *after, limit)]
 
     def register(
         self,
@@ -89,12 +89,14 @@ class DefinitionStore:
         """Register and activate a definition; a definition with known content keeps its number and version."""
         process = process_id(self.org, kind, namespace, name)
         content = msgspec.json.encode(definition, order="sorted")
-        previous = self.list_versions(process)
-        registered = next((earlier for earlier in previous if earlier.content_hash == digest(content)), None)
+        existing_definitions = self.list_versions(process)
+        registered = next(
+            (existing for existing in existing_definitions if existing.content_hash == digest(content)), None
+        )
         if registered is None:
-            number = previous[0].number + 1 if previous else 1
+            number = existing_definitions[0].number + 1 if existing_definitions else 1
             version_name = version or str(number)
-            if any(earlier.version == version_name for earlier in previous):
+            if any(existing.version == version_name for existing in existing_definitions):
                 raise StateConflict(
                     f"version {version_name!r} of {namespace} {name} already exists with different content"
                 )
@@ -138,6 +140,6 @@ class DefinitionStore:
         return registered._replace(is_active=True)
 
 
-def _from_row(row: tuple[Any, ...]) -> RegisteredDefinition:
+def _definition_from_row(row: tuple[Any, ...]) -> RegisteredDefinition:
     process, hash_, *middle, active = row
     return RegisteredDefinition._make((bytes(process), bytes(hash_), *middle, bool(active)))

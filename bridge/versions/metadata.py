@@ -37,7 +37,7 @@ class MetadataStore:
     def get(self, dataset: bytes) -> Metadata:
         """Return the metadata of the dataset with this group id."""
         rows = self._db.fetch_all(_OF_DATASET, self._org, dataset)
-        return decode_metadata(rows[0][0]) if rows else {}
+        return decode_metadata(next((metadata_json for (metadata_json,) in rows), None))
 
     def patch_dataset(self, dataset: bytes, patch: Metadata, actor: str) -> Metadata:
         """Patch the metadata of a dataset; return the result."""

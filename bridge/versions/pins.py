@@ -60,19 +60,19 @@ class PinStore:
 
     def list_for_dataset(self, dataset: bytes) -> list[Pin]:
         """List the pins of the dataset with this group id, newest first."""
-        return [_from_row(row) for row in self._db.fetch_all(_OF_DATASET, self._org, dataset, self._clock())]
+        return [_pin_from_row(row) for row in self._db.fetch_all(_OF_DATASET, self._org, dataset, self._clock())]
 
     def find(self, dataset: bytes, name: str) -> Pin:
         """Find the pin of a dataset by name; raises NotFound if no such pin exists."""
-        found = next((pin for pin in self.list_for_dataset(dataset) if pin.name == name), None)
-        if found is None:
+        matching_pin = next((pin for pin in self.list_for_dataset(dataset) if pin.name == name), None)
+        if matching_pin is None:
             raise NotFound(f"no pin {name!r} of the dataset in the store, or it has expired")
-        return found
+        return matching_pin
 
     def list_page(self, limit: int, after: tuple[str, bytes] = ("", b""), *, expired: bool = False) -> list[Pin]:
         """List pins sorted by name, starting after a given pin; expired pins are included only on request."""
         now = _BEFORE_ALL_TIMES if expired else self._clock()
-        return [_from_row(row) for row in self._db.fetch_all(_PAGE, self._org, now, *after, limit)]
+        return [_pin_from_row(row) for row in self._db.fetch_all(_PAGE, self._org, now, *after, limit)]
 
     def list_active(self) -> list[Pin]:
         return self.list_page(_NO_LIMIT)
@@ -101,7 +101,7 @@ class PinStore:
 
     def unpin(self, name: str, dataset: bytes | None = None) -> list[Pin]:
         """Remove a pin from one dataset, or from all its datasets; raises NotFound if no such pin exists."""
-        pins = [_from_row(row) for row in self._db.fetch_all(_BY_NAME, self._org, name)]
+        pins = [_pin_from_row(row) for row in self._db.fetch_all(_BY_NAME, self._org, name)]
         removed = [pin for pin in pins if dataset is None or pin.dataset == dataset]
         if not removed:
             raise NotFound(f"no pin {name!r}{'' if dataset is None else ' of the dataset'} in the store")
@@ -110,7 +110,7 @@ class PinStore:
         return removed
 
     def _other_versions(self, name: str, dataset: bytes, kept_version: bytes) -> list[bytes]:
-        pins = [_from_row(row) for row in self._db.fetch_all(_BY_NAME, self._org, name)]
+        pins = [_pin_from_row(row) for row in self._db.fetch_all(_BY_NAME, self._org, name)]
         return [pin.version for pin in pins if pin.dataset == dataset and pin.version != kept_version]
 
     def _conflicting_pin(self, dataset: bytes, name: str, version: Version) -> dict[str, str | None] | None:
@@ -132,6 +132,6 @@ def _unpinnable_reason(version: Version) -> dict[str, str | None] | None:
     return {"version": version.tag, "reason": f"version {version.tag!r}: {reason}"} if reason else None
 
 
-def _from_row(row: tuple[Any, ...]) -> Pin:
-    name, dataset, member, version, *rest = row
-    return Pin(name, bytes(dataset), bytes(member), bytes(version), *rest)
+def _pin_from_row(row: tuple[Any, ...]) -> Pin:
+    name, dataset, member, version, *remaining_columns = row
+    return Pin(name, bytes(dataset), bytes(member), bytes(version), *remaining_columns)

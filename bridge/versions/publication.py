@@ -61,14 +61,15 @@ class PublicationHistory:
         self, dataset: bytes, limit: int, *, before: int = NO_TIME_LIMIT, until: int = NO_TIME_LIMIT
     ) -> list[PublicationEntry]:
         """List the newest entries with a number below `before` and a time up to `until`."""
-        return [_from_row(row) for row in self._db.fetch_all(_PAGE, self._org, dataset, until, before, limit)]
+        return [_entry_from_row(row) for row in self._db.fetch_all(_PAGE, self._org, dataset, until, before, limit)]
 
     def entries(self, publication: int) -> list[PublicationEntry]:
-        return [_from_row(row) for row in self._db.fetch_all(_OF_PUBLICATION, self._org, publication)]
+        return [_entry_from_row(row) for row in self._db.fetch_all(_OF_PUBLICATION, self._org, publication)]
 
     def version_tag(self, number: int) -> str:
         """Return the tag of the version that an entry published."""
-        return str(self._db.fetch_all(_VERSION_TAG, self._org, number)[0][0])
+        ((version_tag,),) = self._db.fetch_all(_VERSION_TAG, self._org, number)
+        return str(version_tag)
 
     def was_published(self, dataset: bytes, version: bytes) -> bool:
         return bool(self._db.fetch_all(_WAS_PUBLISHED, self._org, dataset, NO_TIME_LIMIT, NO_TIME_LIMIT, version))
@@ -85,7 +86,10 @@ class PublicationHistory:
         """
         return fold_layers(
             follow_chain(
-                [_from_row(row) for row in self._db.fetch_all(_ENTRIES, self._org, dataset, until, NO_TIME_LIMIT)]
+                [
+                    _entry_from_row(row)
+                    for row in self._db.fetch_all(_ENTRIES, self._org, dataset, until, NO_TIME_LIMIT)
+                ]
             )
         )
 
@@ -99,12 +103,12 @@ def follow_chain(entries: Sequence[PublicationEntry]) -> list[PublicationEntry]:
 
     Datasets that were grouped later have separate histories; only that of the newest entry counts.
     """
-    by_number = {entry.number: entry for entry in entries}
+    entries_by_number = {entry.number: entry for entry in entries}
     chain: list[PublicationEntry] = []
     entry = entries[0] if entries else None
     while entry is not None:
         chain.append(entry)
-        entry = by_number.get(entry.previous_number) if entry.previous_number is not None else None
+        entry = entries_by_number.get(entry.previous_number) if entry.previous_number is not None else None
     return chain[::-1]
 
 
@@ -120,6 +124,6 @@ def fold_layers(entries: Sequence[PublicationEntry]) -> list[PublicationEntry]:
     return stack
 
 
-def _from_row(row: tuple[Any, ...]) -> PublicationEntry:
-    number, publication, dataset, version, *rest = row
-    return PublicationEntry(number, publication, bytes(dataset), bytes(version), *rest)
+def _entry_from_row(row: tuple[Any, ...]) -> PublicationEntry:
+    number, publication, dataset, version, *remaining_columns = row
+    return PublicationEntry(number, publication, bytes(dataset), bytes(version), *remaining_columns)

@@ -58,10 +58,12 @@ class PublishCommand(Command[PublicationResult], frozen=True, kw_only=True):
     def execute(self, ctx: CommandContext) -> PublicationResult:
         with ctx.registry.transaction():
             requests = [
-                PublicationRequest(item.group_id(ctx), parse_selector(item.version), _expected(item.expected))
+                PublicationRequest(
+                    item.group_id(ctx), parse_selector(item.version), _expected_or_unchecked(item.expected)
+                )
                 for item in self.datasets
             ]
-            return _result(ctx, ctx.registry.publisher.publish(requests, ctx.actor(self.by), self.why))
+            return _publication_result(ctx, ctx.registry.publisher.publish(requests, ctx.actor(self.by), self.why))
 
 
 class RollBackCommand(Command[PublicationResult], frozen=True, kw_only=True):
@@ -90,21 +92,23 @@ class RollBackCommand(Command[PublicationResult], frozen=True, kw_only=True):
             raise InvalidParameter("specify either datasets or a publication", "datasets")
         with ctx.registry.transaction():
             if self.publication is not None:
-                return _result(ctx, publisher.roll_back_publication(self.publication, by, self.why))
+                return _publication_result(ctx, publisher.roll_back_publication(self.publication, by, self.why))
             requests = [
                 PublicationRequest(
-                    item.group_id(ctx), parse_selector(item.to) if item.to else None, _expected(item.expected)
+                    item.group_id(ctx),
+                    parse_selector(item.to) if item.to else None,
+                    _expected_or_unchecked(item.expected),
                 )
                 for item in self.datasets or ()
             ]
-            return _result(ctx, publisher.roll_back(requests, by, self.why))
+            return _publication_result(ctx, publisher.roll_back(requests, by, self.why))
 
 
-def _expected(expected: Any) -> Any:
+def _expected_or_unchecked(expected: Any) -> Any:
     return UNCHECKED if expected is UNSET else expected
 
 
-def _result(ctx: CommandContext, outcomes: list[PublicationOutcome]) -> PublicationResult:
+def _publication_result(ctx: CommandContext, outcomes: list[PublicationOutcome]) -> PublicationResult:
     """Build the result of a command from the outcomes for its datasets."""
     results = [
         published_dataset(

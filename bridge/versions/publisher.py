@@ -60,11 +60,13 @@ class _PublicationRefused(Exception):
 class Publisher:
     """Publishes and rolls back versions. Must be used within a transaction that holds the registry lock."""
 
-    def __init__(self, db: Database, org: str, clock: Callable[[], int], name: Callable[[bytes], str]) -> None:
+    def __init__(
+        self, db: Database, org: str, clock: Callable[[], int], display_name: Callable[[bytes], str]
+    ) -> None:
         self._db = db
         self._org = org
         self._clock = clock
-        self._name = name
+        self._display_name = display_name
         self._history = PublicationHistory(db, org)
         self._versions = VersionReader(db, org)
         self._resolver = VersionResolver(db, org, clock)
@@ -73,13 +75,13 @@ class Publisher:
         self, requests: Sequence[PublicationRequest], actor: str, reason: str | None
     ) -> list[PublicationOutcome]:
         """Publish a version of each dataset; versions that are already published are left unchanged."""
-        return self._apply("publish", requests, actor, reason)
+        return self._plan_and_write("publish", requests, actor, reason)
 
     def roll_back(
         self, requests: Sequence[PublicationRequest], actor: str, reason: str | None
     ) -> list[PublicationOutcome]:
         """Publish the previous version again, or a named version that was published at any time before."""
-        return self._apply("rollback", requests, actor, reason)
+        return self._plan_and_write("rollback", requests, actor, reason)
 
     def roll_back_publication(self, publication: int, actor: str, reason: str | None) -> list[PublicationOutcome]:
         """Roll back every dataset of a publication, provided that the versions it published are still published."""
@@ -87,12 +89,12 @@ class Publisher:
         if not entries:
             raise NotFound(f"no publication {publication} in the store")
         groups = self._history.group_ids(entries)
-        published_ids = {groups[entry.dataset]: _id_of(entry) for entry in entries}
+        published_ids = {groups[entry.dataset]: _version_id(entry) for entry in entries}
         return self.roll_back(
             [PublicationRequest(dataset, None, version) for dataset, version in published_ids.items()], actor, reason
         )
 
-    def _apply(
+    def _plan_and_write(
         self, kind: PublicationKind, requests: Sequence[PublicationRequest], actor: str, reason: str | None
     ) -> list[PublicationOutcome]:
         if len({request.dataset for request in requests}) < len(requests):
@@ -108,7 +110,7 @@ class Publisher:
                 published_tag = published.tag if published else None
                 current_tag = error.current if isinstance(error, _PublicationRefused) else published_tag
                 conflicts.append(
-                    {"dataset": self._name(request.dataset), "current": current_tag, "reason": str(error)}
+                    {"dataset": self._display_name(request.dataset), "current": current_tag, "reason": str(error)}
                 )
         if conflicts:
             raise StateConflict(
@@ -147,8 +149,8 @@ class Publisher:
         if expected is None:
             raise _PublicationRefused(f"version {published.tag!r} is published, but none was expected", published.tag)
         version = self._versions.get(request.dataset, published.version)
-        names = {published.tag, _id_of(published), *((version.tag, version.key) if version else ())}
-        if expected not in names:
+        accepted_names = {published.tag, _version_id(published), *((version.tag, version.key) if version else ())}
+        if expected not in accepted_names:
             raise _PublicationRefused(f"version {published.tag!r} is published, not {expected!r}", published.tag)
 
     def _rollback_target(self, request: PublicationRequest, published: PublicationEntry | None) -> Version:
@@ -166,8 +168,8 @@ class Publisher:
                 )
             return version
         layers = self._history.layers(request.dataset)
-        earlier = [entry for entry in layers if entry.version != published.version]
-        target = self._versions.get(request.dataset, earlier[-1].version) if earlier else None
+        earlier_layers = [entry for entry in layers if entry.version != published.version]
+        target = self._versions.get(request.dataset, earlier_layers[-1].version) if earlier_layers else None
         if target is None:
             raise _PublicationRefused(f"nothing was published before version {published.tag!r}", published.tag)
         return target
@@ -208,5 +210,5 @@ class Publisher:
         return outcomes
 
 
-def _id_of(entry: PublicationEntry) -> str:
+def _version_id(entry: PublicationEntry) -> str:
     return str(UUID(bytes=entry.version))

@@ -40,8 +40,6 @@ SELECT i.version_id, i.partition_key, i.reason FROM ol_dataset d
 JOIN version_invalid i ON i.org_id = d.org_id AND i.dataset_id = d.dataset_id
 WHERE d.org_id = ?1 AND d.class_id = ?2 AND i.lifted_at IS NULL ORDER BY i.marked_at, i.version_id
 """
-#: Indexes in a row: version id, group of attempts, and rank within the group.
-_ID, _GROUP, _RANK = 0, 17, 18
 #: Stands for the whole version in place of a partition.
 WHOLE_VERSION = ""
 
@@ -104,14 +102,14 @@ class VersionReader:
         """
         rows = self._db.fetch_all(_VISIBLE, self._org, dataset, NO_TIME_LIMIT)
         first_attempts = self._first_attempts(dataset, rows)
-        version_id = _parse_id(name)
-        visible = [_from_row(row) for row in rows]
+        version_id = _parse_id_or_none(name)
+        visible = [_version_from_row(row) for row in rows]
         for attribute in ("id", "tag", "key"):
-            value = version_id if attribute == "id" else name
+            requested = version_id if attribute == "id" else name
             groups = {
                 version.attempt_group
                 for version in visible
-                if getattr(version, attribute) == value and value is not None
+                if getattr(version, attribute) == requested and requested is not None
             }
             if len(groups) > 1:
                 ids = ", ".join(str(UUID(bytes=first_attempts[group].id)) for group in sorted(groups))
@@ -129,26 +127,31 @@ class VersionReader:
         rows = self._db.fetch_for_ids(_BY_IDS, sorted(versions), self._org, dataset)
         invalidations = self._active_invalidations(dataset)
         return {
-            version.id: self._with_invalidations(dataset, version, invalidations) for version in map(_from_row, rows)
+            version.id: self._with_invalidations(dataset, version, invalidations)
+            for version in map(_version_from_row, rows)
         }
 
     def _not_found_error(self, dataset: bytes, name: str, version_id: bytes | None) -> Exception:
         for row in self._db.fetch_all(_BY_NAME, self._org, dataset, name, version_id or b""):
-            reason = _from_row(row).unreadable_reason() or "readers see the version of the enclosing run instead"
+            reason = (
+                _version_from_row(row).unreadable_reason() or "readers see the version of the enclosing run instead"
+            )
             return StateConflict(f"version {name!r}: {reason}")
         return NotFound(f"no version {name!r} of the dataset in the store")
 
     def _first_attempts(self, dataset: bytes, rows: list[tuple[Any, ...]]) -> dict[str, Version]:
         """Return the first attempt of each group, in the order of the rows."""
-        order = dict.fromkeys(row[_GROUP] for row in rows)
-        first_attempts = {row[_GROUP]: _from_row(row) for row in rows if row[_RANK] == 1}
-        invalidations = self._active_invalidations(dataset)
-        if invalidations:
-            group_by_id = {bytes(row[_ID]): row[_GROUP] for row in rows}
-            for version, partition, reason in invalidations:
-                if version in group_by_id:
-                    first_attempts[group_by_id[version]].invalid[partition] = reason
-        return {group: first_attempts[group] for group in order}
+        first_attempts: dict[str, Version] = {}
+        group_by_id: dict[bytes, str] = {}
+        for row in rows:
+            version_id, *_, group, rank = row
+            group_by_id[bytes(version_id)] = group
+            if rank == 1:
+                first_attempts[group] = _version_from_row(row)
+        for version, partition, reason in self._active_invalidations(dataset):
+            if version in group_by_id:
+                first_attempts[group_by_id[version]].invalid[partition] = reason
+        return {group: first_attempts[group] for group in group_by_id.values()}
 
     def _with_invalidations(
         self, dataset: bytes, version: Version, invalidations: Sequence[tuple[bytes, str, str]]
@@ -156,7 +159,8 @@ class VersionReader:
         """Add the invalidations of a version and of other attempts at it."""
         if invalidations:
             attempts = {
-                bytes(row[_ID]) for row in self._db.fetch_all(_OF_GROUP, self._org, dataset, version.attempt_group)
+                bytes(attempt)
+                for attempt, *_ in self._db.fetch_all(_OF_GROUP, self._org, dataset, version.attempt_group)
             }
             version.invalid.update({partition: reason for id_, partition, reason in invalidations if id_ in attempts})
         return version
@@ -166,13 +170,13 @@ class VersionReader:
         return [(bytes(version), partition, reason) for version, partition, reason in rows]
 
 
-def _from_row(row: tuple[Any, ...]) -> Version:
+def _version_from_row(row: tuple[Any, ...]) -> Version:
     id_, dataset, *middle, subset, metadata, checksum, group, _ = row
     fields = (*middle, partition_keys(subset), metadata, checksum, group, {})
     return Version._make((bytes(id_), bytes(dataset), *fields))
 
 
-def _parse_id(text: str) -> bytes | None:
+def _parse_id_or_none(text: str) -> bytes | None:
     try:
         return UUID(text).bytes
     except ValueError:

@@ -65,14 +65,14 @@ class VersionResolver:
         if its run has failed since, resolution fails rather than choosing another one. A version that is requested by
         its own name is returned even if it is invalid, together with the reasons.
         """
-        resolve_kind: dict[SelectorKind, Callable[[VersionRequest], Resolution]] = {
+        resolvers: dict[SelectorKind, Callable[[VersionRequest], Resolution]] = {
             "published": self._resolve_published,
             "latest": self._resolve_latest,
             "version": self._resolve_version,
             "pin": self._resolve_pin,
             "named": self._resolve_version_or_pin,
         }
-        resolution = resolve_kind[request.selector.kind](request)
+        resolution = resolvers[request.selector.kind](request)
         metadata = self._metadata.get(request.dataset)
         return resolution._replace(is_mutable=self.is_live(request.dataset), metadata=metadata)
 

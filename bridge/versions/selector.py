@@ -26,26 +26,26 @@ class Selector(NamedTuple):
 PUBLISHED = Selector("published")
 
 
-def parse_selector(text: str, as_of: datetime | None = None) -> Selector:
+def parse_selector(selector: str, as_of: datetime | None = None) -> Selector:
     """Parse a selector: `published`, `latest`, `as_of:TIME`, `version:TAG`, `pin:NAME`, or a version or pin name.
 
     `as_of:TIME` selects the latest version of that time; the parameter `as_of` can also be combined with `published`.
     """
     until = None if as_of is None else to_micros(as_of)
-    if text in ("published", "latest"):
-        return Selector("published" if text == "published" else "latest", "", until)
+    if selector in ("published", "latest"):
+        return Selector("published" if selector == "published" else "latest", "", until)
     if until is not None:
         raise InvalidParameter(
             "requires pin=published or pin=latest: a version or a pin does not depend on a time", "as_of"
         )
-    if text.startswith(_AS_OF):
-        return Selector("latest", "", _parse_time(text.removeprefix(_AS_OF)))
+    if selector.startswith(_AS_OF):
+        return Selector("latest", "", _parse_time(selector.removeprefix(_AS_OF)))
     for prefix, kind in _PREFIXES.items():
-        if text.startswith(prefix) and len(text) > len(prefix):
-            return Selector(kind, text.removeprefix(prefix))
-    if not text:
+        if selector.startswith(prefix) and len(selector) > len(prefix):
+            return Selector(kind, selector.removeprefix(prefix))
+    if not selector:
         raise InvalidParameter("empty: specify published, latest, as_of:TIME, a version or a pin", "pin")
-    return Selector("named", text)
+    return Selector("named", selector)
 
 
 def to_micros(time: datetime) -> int:
@@ -54,11 +54,11 @@ def to_micros(time: datetime) -> int:
     return int(zoned.timestamp()) * 1_000_000 + zoned.microsecond
 
 
-def _parse_time(text: str) -> int:
+def _parse_time(time: str) -> int:
     try:
-        return to_micros(datetime.fromisoformat(text))
+        return to_micros(datetime.fromisoformat(time))
     except ValueError as error:
-        raise InvalidParameter(f"{text[:64]!r} is not a time such as 2026-01-31T06:00:00Z", "pin") from error
+        raise InvalidParameter(f"{time[:64]!r} is not a time such as 2026-01-31T06:00:00Z", "pin") from error
 
 
 SelectorField = Annotated[
@@ -84,11 +84,11 @@ PartitionField = Annotated[
 ]
 
 
-def parse_partition(text: str | None) -> str:
+def parse_partition(partition: str | None) -> str:
     """Parse a partition; raise InvalidParameter if it is malformed."""
-    if text is None:
+    if partition is None:
         return WHOLE_VERSION
     try:
-        return normalize_partition_key(text)
+        return normalize_partition_key(partition)
     except ValueError as error:
         raise InvalidParameter(str(error), "partition") from error

@@ -37,7 +37,7 @@ def token_rejected(error: Exception, host: str) -> Finding:
         Level.error,
         "token",
         message,
-        next((remedy for part, remedy in _TOKEN_REMEDIES.items() if part in message), _OTHER_REMEDY),
+        next((remedy for fragment, remedy in _TOKEN_REMEDIES.items() if fragment in message), _OTHER_REMEDY),
     )
 
 
@@ -75,7 +75,9 @@ _REMEDIES: dict[type[Exception], str] = {
 def unreachable(error: Exception) -> Finding:
     message = str(error)
     tls_remedies = (
-        remedy for part, remedy in _TLS_REMEDIES.items() if isinstance(error, Unreachable) and part in message.lower()
+        remedy
+        for fragment, remedy in _TLS_REMEDIES.items()
+        if isinstance(error, Unreachable) and fragment in message.lower()
     )
     remedies = (remedy for kind, remedy in _REMEDIES.items() if isinstance(error, kind))
     return Finding(Level.error, "server", message, next(tls_remedies, None) or next(remedies, _WRONG_SERVER))
@@ -107,11 +109,11 @@ def check_version(version: str) -> Finding:
 def check_clock(date: str | None, now: float) -> Iterator[Finding]:
     """Compare this machine's clock with the server's, if the server sends the time."""
     try:
-        server = parsedate_to_datetime(date or "").timestamp()
+        server_time = parsedate_to_datetime(date or "").timestamp()
     except ValueError:
         yield Finding(Level.ok, "clock", "the server does not send the time")
         return
-    skew = abs(now - server)
+    skew = abs(now - server_time)
     if skew > _MAX_SKEW_SECONDS:
         message = f"the clocks of this machine and the server differ by {skew:,.0f} s"
         yield Finding(Level.warning, "clock", message, "synchronize both with NTP: tokens and run times depend on it")
