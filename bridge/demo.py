@@ -184,9 +184,8 @@ def _run_spark_job(spark: SparkInstallation, url: str, home: Path) -> bool:
     """Run a plain job on the published version of a dataset, configured by `lineage-bridge spark conf`."""
     lake = home / "lake"
     resolve_args = ("dataset", "resolve", str(lake / "revenue"), "--output", "json")
-    path = json.loads(subprocess.run(_bridge_command(*resolve_args), stdout=subprocess.PIPE, check=True).stdout)[
-        "path"
-    ]
+    resolved = subprocess.run(_bridge_command(*resolve_args), stdout=subprocess.PIPE, check=True).stdout
+    path = json.loads(resolved)["path"]
     folder = home / "top"
     folder.mkdir()
     log = folder / "spark.log"

@@ -19,7 +19,7 @@ def installed_packages() -> Iterator[Finding]:
     """Versions of lineage-bridge, Python and SQLite, and of the installed extras."""
     message = f"{_PACKAGE} {__version__}, Python {platform.python_version()}, {SqliteDatabase.version}"
     yield Finding(Level.ok, "versions", message)
-    for extra, packages in sorted(_extras().items()):
+    for extra, packages in sorted(_declared_extras().items()):
         missing = [package for package, installed in packages.items() if installed is None]
         packages_text = ", ".join(f"{package} {installed or 'missing'}" for package, installed in packages.items())
         state = f"not installed (pip install '{_PACKAGE}[{extra}]')" if missing else "installed"
@@ -34,12 +34,14 @@ def check_database_version(db: Database) -> Iterator[Finding]:
         yield Finding(Level.ok, "versions", f"the server is {db.version}")
 
 
-def _extras() -> dict[str, dict[str, str | None]]:
+def _declared_extras() -> dict[str, dict[str, str | None]]:
     """Packages of each extra declared by the package metadata, with their installed versions."""
     extras: dict[str, dict[str, str | None]] = {}
     for requirement in requires(_PACKAGE) or []:
-        if (match := _EXTRA_REQUIREMENT.match(requirement)) and match[2] != "all":
-            extras.setdefault(match[2], {})[match[1]] = _installed_version(match[1])
+        match = _EXTRA_REQUIREMENT.match(requirement)
+        if match is not None and match[2] != "all":
+            package, extra = match.groups()
+            extras.setdefault(extra, {})[package] = _installed_version(package)
     return extras
 
 

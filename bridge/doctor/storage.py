@@ -61,7 +61,7 @@ def check_file_modes(file: Path) -> Iterator[Finding]:
     """Check the modes of the store's file, and of its folder, in which SQLite creates further files."""
     folder = next(parent for parent in file.absolute().parents if parent.exists())
     paths = [folder, file.absolute()] if file.exists() else [folder]
-    problems = [*_find_unwritable(paths), *(_find_too_open(folder, file.absolute()) if file.exists() else ())]
+    problems = [*_find_unwritable(paths), *(_find_exposed(folder, file.absolute()) if file.exists() else ())]
     yield from problems
     if not problems:
         message = f"{file} is writable, and other users cannot read it" if file.exists() else f"{folder} is writable"
@@ -71,22 +71,22 @@ def check_file_modes(file: Path) -> Iterator[Finding]:
 def _find_unwritable(paths: list[Path]) -> Iterator[Finding]:
     for path in paths:
         if not os.access(path, os.W_OK):
-            message = f"{path} is not writable for user {os.geteuid()} (mode {_mode(path):03o})"
+            message = f"{path} is not writable for user {os.geteuid()} (mode {_permission_bits(path):03o})"
             yield Finding(Level.error, "permissions", message, f"chown it to the service's user, or chmod u+w {path}")
 
 
-def _find_too_open(folder: Path, file: Path) -> Iterator[Finding]:
+def _find_exposed(folder: Path, file: Path) -> Iterator[Finding]:
     """Find files that other users can read or replace; reading also requires access to the folder."""
-    mode = _mode(folder)
-    if mode & stat.S_IXOTH and _mode(file) & stat.S_IROTH:
-        message = f"other users can read {file} (mode {_mode(file):03o}, in a folder of mode {mode:03o})"
+    mode = _permission_bits(folder)
+    if mode & stat.S_IXOTH and _permission_bits(file) & stat.S_IROTH:
+        message = f"other users can read {file} (mode {_permission_bits(file):03o}, in a folder of mode {mode:03o})"
         yield Finding(Level.warning, "permissions", message, f"chmod o-rwx {file}*, or the folder")
     if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
         message = f"other users can replace files in {folder} (mode {mode:03o})"
         yield Finding(Level.warning, "permissions", message, f"chmod o-w {folder}")
 
 
-def _mode(path: Path) -> int:
+def _permission_bits(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 

@@ -74,16 +74,19 @@ _PARTITION_REMEDY = (
 
 def check_partitions(db: Database, day: int | None = None) -> Iterator[Finding]:
     """Check for how many consecutive days, starting tomorrow, the event log has partitions."""
-    first = (today() if day is None else day) + 1
-    ahead = sum(1 for _ in takewhile(lambda day_number: _exists(db, partition_name(day_number)), count(first)))
-    if ahead:
-        yield Finding(Level.ok, "partitions", f"the event log has partitions for {ahead} days ahead")
+    first_day = (today() if day is None else day) + 1
+    days_ahead = sum(
+        1 for _ in takewhile(lambda day_number: _relation_exists(db, partition_name(day_number)), count(first_day))
+    )
+    if days_ahead:
+        yield Finding(Level.ok, "partitions", f"the event log has partitions for {days_ahead} days ahead")
     else:
         yield Finding(Level.warning, "partitions", "the event log has no partition for tomorrow", _PARTITION_REMEDY)
 
 
-def _exists(db: Database, name: str) -> bool:
-    return bool(db.fetch_all("SELECT to_regclass(?1) IS NOT NULL", name)[0][0])
+def _relation_exists(db: Database, name: str) -> bool:
+    ((exists,),) = db.fetch_all("SELECT to_regclass(?1) IS NOT NULL", name)
+    return bool(exists)
 
 
 def check_accounting(db: Database, org: str) -> Iterator[Finding]:

@@ -16,7 +16,7 @@ _SUBJECT = "sync"
 _SECOND = 1_000_000
 #: Retries are at most ten minutes apart: a change that is pending for longer has failed, or was never tried.
 _MAX_PENDING_SECONDS = 15 * 60.0
-#: A comparison is late after this many intervals; it starts once per interval and takes some time.
+#: A comparison is overdue after this many intervals; it starts once per interval and takes some time.
 _MISSED_INTERVALS = 2
 _RESUMES = "nothing is lost; sync resumes once the target responds"
 _CHECK_OPENMETADATA = "`lineage-bridge openmetadata check` shows the problem; nothing is lost, sync resumes by itself"
@@ -34,7 +34,9 @@ def check(
         return
     yield _check_workers(target, count_live_workers(db, org, target, now_us))
     if status.trouble:
-        message = f"{target.display_name} has not responded for {_age(status.trouble_at, now_us)}: {status.trouble}"
+        message = (
+            f"{target.display_name} has not responded for {_age_text(status.trouble_at, now_us)}: {status.trouble}"
+        )
         yield _warning(message, _CHECK_OPENMETADATA if target is TargetName.openmetadata else _RESUMES)
     yield _check_pending(target, status, now_us)
     yield from _check_dead_letters(target, status)
@@ -68,7 +70,7 @@ def _check_pending(target: TargetName, status: SyncStatus, now_us: int) -> Findi
             if pending
             else f"no changes for {target.display_name} are pending"
         )
-    oldest = _age(status.oldest_pending_at, now_us)
+    oldest = _age_text(status.oldest_pending_at, now_us)
     message = f"{pending} changes are pending, the oldest for {oldest}; {status.failing} failed"
     return _warning(message, "`lineage-bridge dead list --outcome pending` shows the reason for each")
 
@@ -89,44 +91,52 @@ def _check_dead_letters(target: TargetName, status: SyncStatus) -> Iterator[Find
 
 
 def _check_comparison(
-    target: TargetName, status: SyncStatus, last: ComparisonReport | None, settings: TargetSettings, now_us: int
+    target: TargetName,
+    status: SyncStatus,
+    last_report: ComparisonReport | None,
+    settings: TargetSettings,
+    now_us: int,
 ) -> Iterator[Finding]:
-    """Check the result and the age of the last comparison; the age limit follows from these settings."""
+    """Check the result and the age of the last comparison, with the age limit derived from `settings`."""
     interval = settings.comparison_interval_seconds
-    since = last.ended_at if last else status.enabled_at
-    late = interval is not None and since is not None and now_us - since > _MISSED_INTERVALS * interval * _SECOND
-    if settings.enabled and late:
-        state = f"ended {_age(since, now_us)} ago" if last else "has never completed"
+    last_activity_at = last_report.ended_at if last_report else status.enabled_at
+    is_overdue = (
+        interval is not None
+        and last_activity_at is not None
+        and now_us - last_activity_at > _MISSED_INTERVALS * interval * _SECOND
+    )
+    if settings.enabled and is_overdue:
+        state = f"ended {_age_text(last_activity_at, now_us)} ago" if last_report else "has never completed"
         remedy = "check that the service is running, and look for `comparison aborted` in its log"
         frequency = settings.sync_frequency
         yield _warning(f"the comparison with {target.display_name} {state}; sync_frequency is {frequency}", remedy)
-    elif last is None and interval is not None:
+    elif last_report is None and interval is not None:
         yield _ok(
-            f"{target.display_name} has not been compared yet; completeness is known after the first comparison"
+            f"{target.display_name} has not been compared yet; completeness will be known after the first comparison"
         )
-    if last is not None:
-        yield _check_completeness(target, last)
+    if last_report is not None:
+        yield _check_completeness(target, last_report)
 
 
-def _check_completeness(target: TargetName, last: ComparisonReport) -> Finding:
+def _check_completeness(target: TargetName, report: ComparisonReport) -> Finding:
     in_sync = [
         f"{kind} {counts.in_sync} of {counts.expected}"
-        for kind, counts in sorted(last.kinds.items())
+        for kind, counts in sorted(report.kinds.items())
         if counts.expected
     ]
     message = f"last comparison with {target.display_name}: in sync {', '.join(in_sync) or 'nothing expected'}"
-    if all(counts.in_sync == counts.expected for counts in last.kinds.values()):
+    if all(counts.in_sync == counts.expected for counts in report.kinds.values()):
         return _ok(message)
     remedy = "`lineage-bridge verify` and `dead list` list what is missing, `sync explain` shows why"
     return _warning(message, remedy)
 
 
-def _age(since: int | None, now_us: int) -> str:
+def _age_text(started_at: int | None, now_us: int) -> str:
     """Duration in the largest unit that yields at least 2."""
-    seconds = max(0, now_us - (since or now_us)) / _SECOND
-    for unit, size in (("days", 86_400), ("h", 3_600), ("min", 60)):
-        if seconds >= 2 * size:
-            return f"{seconds / size:,.0f} {unit}"
+    seconds = max(0, now_us - (started_at or now_us)) / _SECOND
+    for unit, unit_seconds in (("days", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= 2 * unit_seconds:
+            return f"{seconds / unit_seconds:,.0f} {unit}"
     return f"{seconds:,.0f} s"
 
 

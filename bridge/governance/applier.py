@@ -89,7 +89,7 @@ class AssetApplier:
 
     def write_facet(self, name: QualifiedName, facet: dict[str, Any]) -> None:
         """Write a governance facet that was changed elsewhere."""
-        self._write([DatasetChange(name, {GOVERNANCE: facet}, (), never_run=False)], self._clock())
+        self._write_changes([DatasetChange(name, {GOVERNANCE: facet}, (), never_run=False)], self._clock())
 
     def preview(self, loaded: Sequence[LoadedAsset], *, prune: bool = False) -> ApplyResult:
         """Compute the changes that `apply` would make; stored assets without a file still apply unless pruned."""
@@ -118,7 +118,7 @@ class AssetApplier:
         self._assets.save(
             records - {*self._assets.all()}, now
         )  # first, because only policies of stored assets take effect
-        self._write(result.changes, now)
+        self._write_changes(result.changes, now)
         if prune:
             self._assets.delete(result.orphaned)
         return result
@@ -148,7 +148,7 @@ class AssetApplier:
         stored_facets = {
             facet: read_facets(self._db, self._org, set(groups.values()), facet) for facet in STEWARD_FACETS
         }
-        with_runs = self._assets.datasets_with_runs(set(groups.values()))
+        groups_with_runs = self._assets.datasets_with_runs(set(groups.values()))
         changes = []
         for name, assets in sorted(datasets.items()):
             group_id = groups[name]
@@ -161,21 +161,33 @@ class AssetApplier:
             if facets:
                 changes.append(
                     DatasetChange(
-                        name, facets, tuple(sorted({entry.source for entry in assets})), group_id not in with_runs
+                        name,
+                        facets,
+                        tuple(sorted({entry.source for entry in assets})),
+                        group_id not in groups_with_runs,
                     )
                 )
-        latest = facet_times(self._db, self._org, {groups[change.name] for change in changes}, STEWARD_FACETS)
-        return [change for change in changes if can_be_written_after(change.name, latest.get(groups[change.name], 0))]
+        latest_facet_times = facet_times(
+            self._db, self._org, {groups[change.name] for change in changes}, STEWARD_FACETS
+        )
+        return [
+            change
+            for change in changes
+            if can_be_written_after(change.name, latest_facet_times.get(groups[change.name], 0))
+        ]
 
-    def _write(self, changes: Sequence[DatasetChange], now: int) -> None:
+    def _write_changes(self, changes: Sequence[DatasetChange], now: int) -> None:
         """Write events with the current time; if the clock was set back, with a time just after the latest facet."""
         changes = [*changes, *self._retractions_under_aliases(changes)]
         groups = self.group_ids(change.name for change in changes)
-        latest = facet_times(self._db, self._org, set(groups.values()), STEWARD_FACETS)
-        for i in range(0, len(changes), _EVENTS_PER_GROUP):
-            batch = changes[i : i + _EVENTS_PER_GROUP]
+        latest_facet_times = facet_times(self._db, self._org, set(groups.values()), STEWARD_FACETS)
+        for start in range(0, len(changes), _EVENTS_PER_GROUP):
+            batch = changes[start : start + _EVENTS_PER_GROUP]
             self._writer.write(
-                [self._build_event(change, max(now, latest.get(groups[change.name], 0) + 1)) for change in batch]
+                [
+                    self._build_event(change, max(now, latest_facet_times.get(groups[change.name], 0) + 1))
+                    for change in batch
+                ]
             )
 
     def _retractions_under_aliases(self, changes: Iterable[DatasetChange]) -> list[DatasetChange]:
@@ -195,8 +207,8 @@ class AssetApplier:
 
     def _build_event(self, change: DatasetChange, now: int) -> IncomingEvent:
         facets = {
-            name: custom_facet("DatasetFacet", {"_deleted": True} if body is None else body)
-            for name, body in change.facets.items()
+            facet: custom_facet("DatasetFacet", {"_deleted": True} if body is None else body)
+            for facet, body in change.facets.items()
         }
         contract = change.facets.get(CONTRACT)
         if contract and change.never_run:
@@ -204,7 +216,8 @@ class AssetApplier:
                 {key: column[key] for key in ("name", "type") if key in column} for column in contract["columns"]
             ]
             facets["schema"] = standard_facet("schema", {"fields": columns})
-        dataset = {"namespace": change.name[0], "name": change.name[1], "facets": facets}
+        namespace, name = change.name
+        dataset = {"namespace": namespace, "name": name, "facets": facets}
         event = self._reader.read(
             build_event("DatasetEvent", format_timestamp(now), None, {"dataset": dataset}), _SOURCE
         )

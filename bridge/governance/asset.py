@@ -26,13 +26,13 @@ def _without_repeats(values: list[str]) -> list[str]:
     return list(dict.fromkeys(values))
 
 
-def _time_of_day(text: str) -> str:
-    if not _TIME.fullmatch(text):
+def _check_time_of_day(time: str) -> str:
+    if not _TIME.fullmatch(time):
         raise PydanticCustomError("time_of_day", 'must be a time such as "06:30", in quotes')
-    return text
+    return time
 
 
-def _time_zone(name: str) -> str:
+def _check_time_zone(name: str) -> str:
     try:
         ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
@@ -102,8 +102,8 @@ class AssetCheck(Section):
 class Sla(Section):
     """When data is due, and how old it may be."""
 
-    expected_by: Annotated[str, AfterValidator(_time_of_day)] | None = None
-    timezone: Annotated[str, AfterValidator(_time_zone)] = "UTC"
+    expected_by: Annotated[str, AfterValidator(_check_time_of_day)] | None = None
+    timezone: Annotated[str, AfterValidator(_check_time_zone)] = "UTC"
     freshness: str | None = Field(default=None, pattern=_DURATION)
     max_duration: str | None = Field(default=None, pattern=_DURATION)
 

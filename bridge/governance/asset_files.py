@@ -50,20 +50,20 @@ class AssetLoader:
         paths = sorted({path for location in paths_or_directories for path in _list_files(location, problems)})
         cache, self._cache = self._cache, {}
         for path in paths:
-            loaded_or_error = self._load(path, cache.get(path))
+            loaded_or_error = self._load_cached(path, cache.get(path))
             if isinstance(loaded_or_error, LoadedAsset):
                 loaded.append(loaded_or_error)
             else:
                 problems += str(loaded_or_error).splitlines()
         return LoadResult(_reject_duplicates(loaded, problems), problems, len(paths))
 
-    def _load(
+    def _load_cached(
         self, path: Path, cached: tuple[FileStamp, LoadedAsset | ConfigError] | None
     ) -> LoadedAsset | ConfigError:
-        before = file_stamp(path)
+        stamp = file_stamp(path)
         if cached is not None:
             cached_stamp, cached_result = cached
-            if cached_stamp == before:
+            if cached_stamp == stamp:
                 self._cache[path] = cached
                 return cached_result
         now = self._clock()
@@ -71,8 +71,8 @@ class AssetLoader:
             result: LoadedAsset | ConfigError = LoadedAsset(load_asset(path), str(path))
         except ConfigError as error:
             result = error
-        if before and before.changed < now - _SETTLED_NANOS:
-            self._cache[path] = before, result
+        if stamp and stamp.changed < now - _SETTLED_NANOS:
+            self._cache[path] = stamp, result
         return result
 
 
@@ -91,13 +91,13 @@ def file_stamp(path: Path) -> FileStamp | None:
 
 
 def _reject_duplicates(loaded: Iterable[LoadedAsset], problems: list[str]) -> list[LoadedAsset]:
-    by_name: dict[tuple[str, str], list[LoadedAsset]] = {}
+    assets_by_name: dict[tuple[str, str], list[LoadedAsset]] = {}
     for asset in loaded:
-        by_name.setdefault((asset.asset.namespace, asset.asset.name), []).append(asset)
-    for (namespace, name), group in sorted(by_name.items()):
+        assets_by_name.setdefault((asset.asset.namespace, asset.asset.name), []).append(asset)
+    for (namespace, name), group in sorted(assets_by_name.items()):
         if len(group) > 1:
             problems.append(f"{' and '.join(entry.source for entry in group)} both define {namespace} {name}")
-    return [group[0] for group in by_name.values() if len(group) == 1]
+    return [group[0] for group in assets_by_name.values() if len(group) == 1]
 
 
 def _list_files(location: Path, problems: list[str]) -> Iterable[Path]:

@@ -105,25 +105,25 @@ class ContractChecker:
     def _pending_checks(self) -> Iterator[ContractCheck]:
         contracts = self._read_contracts()
         members = group_members(self._db, self._org, contracts)
-        for first in range(0, len(members), _BATCH_SIZE):
-            yield from self._check_batch(contracts, members[first : first + _BATCH_SIZE])
+        for start in range(0, len(members), _BATCH_SIZE):
+            yield from self._check_batch(contracts, members[start : start + _BATCH_SIZE])
 
     def _check_batch(
         self, contracts: dict[bytes, ActiveContract], members: Sequence[GroupMember]
     ) -> Iterator[ContractCheck]:
         checks = {member.dataset_id: assertion_id(member.dataset_id, CHECK, CHECK, None) for member in members}
         last_checked = dict(self._db.fetch_for_ids(_LAST_CHECKED, sorted(checks.values()), self._org))
-        since = {
+        start_times = {
             dataset: last_checked[check] - _LATE_ARRIVAL_MICROS
             for dataset, check in checks.items()
             if check in last_checked
         }
         checked_times: dict[bytes, set[int]] = {}
-        pairs = [(checks[dataset], time) for dataset, time in since.items()]
-        for check, time in self._db.fetch_for_keys(_CHECKED_TIMES, pairs, self._org):
+        check_start_times = [(checks[dataset], time) for dataset, time in start_times.items()]
+        for check, time in self._db.fetch_for_keys(_CHECKED_TIMES, check_start_times, self._org):
             checked_times.setdefault(check, set()).add(time)
-        versions = self._read_versions(since, _MAX_VERSIONS)
-        never_checked = checks.keys() - since.keys()
+        versions = self._read_versions(start_times, _MAX_VERSIONS)
+        never_checked = checks.keys() - start_times.keys()
         versions |= self._read_versions(dict.fromkeys(never_checked, 0), limit=1)
         for group_id, dataset, namespace, name in members:
             contract, dataset_versions = contracts[group_id], versions.get(dataset, [])
@@ -135,18 +135,21 @@ class ContractChecker:
 
     def _read_contracts(self) -> dict[bytes, ActiveContract]:
         contracts: dict[bytes, ActiveContract] = {}
-        for group_id, order, body in sorted(self._db.fetch_all(_CONTRACTS, self._org, NO_ID), key=lambda row: row[1]):
+        rows = self._db.fetch_all(_CONTRACTS, self._org, NO_ID)
+        for group_id, order, body in sorted(rows, key=lambda row: row[1]):  # by facet_order, so that the newest wins
             if contract := validate_contract(msgspec.json.decode(body)):
                 contracts[group_id] = ActiveContract(
                     order_micros(order), contract.get("version", ""), contract["columns"]
                 )
         return contracts
 
-    def _read_versions(self, since: Mapping[bytes, int], limit: int) -> dict[bytes, list[tuple[int, str, str]]]:
+    def _read_versions(self, start_times: Mapping[bytes, int], limit: int) -> dict[bytes, list[tuple[int, str, str]]]:
         """Versions of each dataset since the time given for the dataset, newest first, with run and columns."""
         versions: dict[bytes, list[tuple[int, str, str]]] = {}
-        for dataset, *version in self._db.fetch_for_keys(_VERSIONS, sorted(since.items()), self._org, limit):
-            versions.setdefault(dataset, []).append((*version,))
+        for dataset, produced_at, run, columns in self._db.fetch_for_keys(
+            _VERSIONS, sorted(start_times.items()), self._org, limit
+        ):
+            versions.setdefault(dataset, []).append((produced_at, run, columns))
         return versions
 
     def _build_result_event(self, check: ContractCheck) -> IncomingEvent:

@@ -36,7 +36,7 @@ class AssetMatcher:
 
     def match(self, assets: Sequence[Asset]) -> MatchResult:
         """Match all assets; a dataset that the store does not contain is created under the name in the asset."""
-        matched = MatchResult({}, {})
+        result = MatchResult({}, {})
         datasets_by_table = self._datasets_by_table(
             [asset for asset in assets if not asset.is_pattern and self._is_table(asset)]
         )
@@ -46,16 +46,16 @@ class AssetMatcher:
             own_name = asset.namespace, asset.name
             name = datasets_by_table.get(own_name, own_name) if self._is_table(asset) else own_name
             if name is None:
-                matched.pending[own_name] = f"no dataset has the table {asset.namespace}.{asset.name} yet"
+                result.pending[own_name] = f"no dataset has the table {asset.namespace}.{asset.name} yet"
             else:
-                matched.datasets.setdefault(name, []).append(asset)
-        self._match_patterns([asset for asset in assets if asset.is_pattern], matched)
-        return matched
+                result.datasets.setdefault(name, []).append(asset)
+        self._match_patterns([asset for asset in assets if asset.is_pattern], result)
+        return result
 
     def _is_table(self, asset: Asset) -> bool:
         """Whether an asset names a table of OpenMetadata instead of a dataset."""
-        dotted = asset.namespace.count(".") >= _MIN_DOTS and "://" not in asset.namespace
-        return dotted and not self._assets.has_namespace(asset.namespace)
+        is_dotted = asset.namespace.count(".") >= _MIN_DOTS and "://" not in asset.namespace
+        return is_dotted and not self._assets.has_namespace(asset.namespace)
 
     def _datasets_by_table(self, assets: Iterable[Asset]) -> dict[QualifiedName, QualifiedName | None]:
         """Map the tables that assets name to datasets; None for a table without a dataset."""
@@ -66,14 +66,15 @@ class AssetMatcher:
         names = dataset_names(self._db, self._org, keys)
         return datasets | {own_name: names[key] for key, own_name in keys.items() if key in names}
 
-    def _match_patterns(self, patterns: Sequence[Asset], matched: MatchResult) -> None:
+    def _match_patterns(self, patterns: Sequence[Asset], result: MatchResult) -> None:
         if not patterns:
             return
         matched_patterns = set()
         patterns_by_namespace: dict[str, list[tuple[re.Pattern[str], Asset]]] = {}
-        named = frozenset(matched.datasets)  # assets create these datasets in the same transaction
+        named_datasets = frozenset(result.datasets)  # assets create these datasets in the same transaction
         for namespace, name in chain(
-            named, (dataset for dataset in self._assets.active_dataset_names() if dataset not in named)
+            named_datasets,
+            (dataset for dataset in self._assets.active_dataset_names() if dataset not in named_datasets),
         ):
             if namespace not in patterns_by_namespace:
                 patterns_by_namespace[namespace] = [
@@ -83,9 +84,9 @@ class AssetMatcher:
                 ]
             for pattern, asset in patterns_by_namespace[namespace]:
                 if pattern.match(name):
-                    matched.datasets.setdefault((namespace, name), []).append(asset)
+                    result.datasets.setdefault((namespace, name), []).append(asset)
                     matched_patterns.add((asset.namespace, asset.name))
         for asset in patterns:
             own_name = asset.namespace, asset.name
             if own_name not in matched_patterns:
-                matched.pending[own_name] = "no dataset matches this pattern yet"
+                result.pending[own_name] = "no dataset matches this pattern yet"

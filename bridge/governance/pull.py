@@ -63,40 +63,44 @@ def plan_file_edits(plans: Sequence[DatasetPlan], vocabulary: TagVocabulary) -> 
     return edits
 
 
-def edit_file(own: LoadedAsset, facet: Mapping[str, Any], imported: FieldValues, problems: Sequence[str]) -> FileEdit:
+def edit_file(
+    own_asset: LoadedAsset, facet: Mapping[str, Any], imported: FieldValues, problems: Sequence[str]
+) -> FileEdit:
     """Plan the edit that adds the given changes, and all changes imported earlier, to a file."""
     file_fields = facet_fields(asset_content(facet))
     changes, unapplied = _changes_for_file(
-        own, file_fields, changed_fields(file_fields, {**facet_fields(facet), **imported})
+        own_asset, file_fields, changed_fields(file_fields, {**facet_fields(facet), **imported})
     )
     problems = (*problems, *unapplied)
     try:
-        load_asset(File(own.source))
-        text = File(own.source).read_bytes().decode()
-        return FileEdit(own.source, text, _edit_text(text, changes), problems)
+        load_asset(File(own_asset.source))
+        content = File(own_asset.source).read_bytes().decode()
+        return FileEdit(own_asset.source, content, _edit_text(content, changes), problems)
     except ConfigError as error:  # someone may be editing the file
-        return FileEdit(own.source, "", "", (*problems, *str(error).splitlines()))
+        return FileEdit(own_asset.source, "", "", (*problems, *str(error).splitlines()))
     except (OSError, YAMLError, UnicodeDecodeError) as error:
-        return FileEdit(own.source, "", "", (*problems, f"{own.source}: cannot be edited: {error}"))
+        return FileEdit(own_asset.source, "", "", (*problems, f"{own_asset.source}: cannot be edited: {error}"))
 
 
 def _changes_for_file(
-    own: LoadedAsset, file_fields: FieldValues, changes: FieldValues
+    own_asset: LoadedAsset, file_fields: FieldValues, changes: FieldValues
 ) -> tuple[dict[FieldPath, FieldValue], list[str]]:
     """Changes to write into a file, and problems: elements removed remotely that other asset files still set."""
-    own_fields = facet_fields(combine_assets([own.asset])[GOVERNANCE])
+    own_fields = facet_fields(combine_assets([own_asset.asset])[GOVERNANCE])
     own_changes: dict[FieldPath, FieldValue] = {}
     problems = []
     for path, value in changes.items():
         previous, desired, own_elements = as_set(file_fields.get(path)), as_set(value), as_set(own_fields.get(path))
         is_set = any(isinstance(element, frozenset) for element in (file_fields.get(path), value))
-        new: FieldValue = (own_elements - (previous - desired)) | (desired - previous) if is_set else value
+        new_value: FieldValue = (own_elements - (previous - desired)) | (desired - previous) if is_set else value
         removed = previous - desired if is_set or value is None else frozenset()
-        if foreign := removed - own_elements:
-            elements = f"{'.'.join(path)}: {', '.join(sorted(foreign))}"
-            problems.append(f"{own.source}: {elements} was removed in OpenMetadata, but is set by other asset files")
-        if path in own_fields or new not in (None, frozenset()):
-            own_changes[path] = new
+        if set_elsewhere := removed - own_elements:
+            elements = f"{'.'.join(path)}: {', '.join(sorted(set_elsewhere))}"
+            problems.append(
+                f"{own_asset.source}: {elements} was removed in OpenMetadata, but is set by other asset files"
+            )
+        if path in own_fields or new_value not in (None, frozenset()):
+            own_changes[path] = new_value
     return own_changes, problems
 
 

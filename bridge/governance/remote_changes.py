@@ -23,7 +23,7 @@ _log = structlog.get_logger()
 _UNSAFE_CHARACTERS = re.compile(r"[^\w.-]+")
 
 #: Overlap in microseconds, because other daemons may complete items late or have a slow clock.
-_OVERLAP = 60_000_000
+_OVERLAP_MICROS = 60_000_000
 
 RemoteChangeMode = Literal["apply", "report"]
 
@@ -58,14 +58,14 @@ class RemoteChangeImporter:
 
     def import_changes(self) -> list[ImportedChange]:
         """Import new remote changes, or report them, depending on the mode."""
-        since = max(0, self._watermark - _OVERLAP)
-        completed = {item.key: item for item in self._items.completed_since("governance", since)}
+        overlap_start = max(0, self._watermark - _OVERLAP_MICROS)
+        completed = {item.key: item for item in self._items.completed_since("governance", overlap_start)}
         items = [item for item in completed.values() if self._recently_seen.get(item.key) != item.completed_at]
         self._watermark = max([self._watermark, *(item.completed_at or 0 for item in items)])
         self._recently_seen = {
             key: item.completed_at
             for key, item in completed.items()
-            if (item.completed_at or 0) >= self._watermark - _OVERLAP
+            if (item.completed_at or 0) >= self._watermark - _OVERLAP_MICROS
         }
         changed = {item.key: item for item in items if RemoteChanges.read(item.record).fields}
         names = self._applier.dataset_names(changed)
@@ -86,7 +86,7 @@ class RemoteChangeImporter:
         for problem in file_edit.problems[len(imported.problems) :] if file_edit else ():
             _log.warning("change cannot be written into an asset file", reason=problem)
         if file_edit and self._patches and file_edit.patch:
-            self._write(self._patches, file_edit)
+            self._write_patch(self._patches, file_edit)
         if self._mode == "apply" and changed_fields(facet_fields(facet), {**facet_fields(facet), **imported.changes}):
             fields = {
                 path: value for path, value in (facet_fields(facet) | imported.changes).items() if value is not None
@@ -94,7 +94,7 @@ class RemoteChangeImporter:
             self._applier.write_facet(name, build_facet(fields, facet) | {FILE: asset_content(facet)})
         return ImportedChange(name, messages, file_edit)
 
-    def _write(self, directory: Path, file_edit: FileEdit) -> None:
+    def _write_patch(self, directory: Path, file_edit: FileEdit) -> None:
         """Write the patch of a file; it replaces older patches because it contains all changes."""
         file = directory / f"{_UNSAFE_CHARACTERS.sub('_', file_edit.source).strip('_')}.patch"
         try:

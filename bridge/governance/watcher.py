@@ -48,18 +48,18 @@ class AssetWatcher:
         self._events: ChangeEventReader | None = None
         self._importer: RemoteChangeImporter | None = None
         self._clock = clock
-        self._events_seconds: float | None = None
+        self._events_interval_seconds: float | None = None
         self._loader = AssetLoader()
         self._stamps: dict[str, FileStamp | None] | None = None
-        self._match_at = 0.0
-        self._events_at = 0.0
-        self._contracts_at = 0.0
+        self._next_match_at = 0.0
+        self._next_events_at = 0.0
+        self._next_contracts_at = 0.0
 
     def watch_remote(
         self, events: ChangeEventReader, importer: RemoteChangeImporter, interval_seconds: float | None
     ) -> None:
         """Also import remote changes, and read change events once per interval."""
-        self._events, self._importer, self._events_seconds = events, importer, interval_seconds
+        self._events, self._importer, self._events_interval_seconds = events, importer, interval_seconds
 
     def poll(self) -> PollResult:
         changed, problems = self._apply_files() if self._locations else (0, 0)
@@ -74,7 +74,7 @@ class AssetWatcher:
         stamps = {
             str(path): file_stamp(path) for location in self._locations for path in [location, *location.rglob("*")]
         }
-        if stamps == self._stamps and now < self._match_at:
+        if stamps == self._stamps and now < self._next_match_at:
             return 0, 0
         files_changed = stamps != self._stamps
         self._stamps = stamps
@@ -82,7 +82,7 @@ class AssetWatcher:
         applied = self._applier.apply(result.loaded)
         finished_at = self._clock()
         has_unmatched = applied.pending or any(entry.asset.is_pattern for entry in result.loaded)
-        self._match_at = (
+        self._next_match_at = (
             finished_at + max(_MATCH_SECONDS, _PAUSE_FACTOR * (finished_at - now)) if has_unmatched else math.inf
         )
         if files_changed:
@@ -101,22 +101,22 @@ class AssetWatcher:
 
     def _check_contracts(self) -> tuple[ContractCheck, ...]:
         now = self._clock()
-        if self._contracts is None or now < self._contracts_at:
+        if self._contracts is None or now < self._next_contracts_at:
             return ()
         checks = tuple(self._contracts.check_new_versions())
         finished_at = self._clock()
-        self._contracts_at = finished_at + _PAUSE_FACTOR * (finished_at - now)
+        self._next_contracts_at = finished_at + _PAUSE_FACTOR * (finished_at - now)
         return checks
 
     def _read_events(self) -> int:
-        if self._events is None or self._events_seconds is None or self._clock() < self._events_at:
+        if self._events is None or self._events_interval_seconds is None or self._clock() < self._next_events_at:
             return 0
-        self._events_at = self._clock() + self._events_seconds
+        self._next_events_at = self._clock() + self._events_interval_seconds
         try:
             return self._events.read_new()
         except LineageBridgeError as error:
             if not isinstance(error, TransientError):
                 _log.warning("change events of OpenMetadata cannot be read", reason=str(error))
             else:
-                self._events_at = self._clock()  # the circuit breaker reports this
+                self._next_events_at = self._clock()  # the circuit breaker reports this
             return 0

@@ -32,21 +32,22 @@ _COLUMN_KEYS = {"classifications": "classification"}
 
 def edit_asset_text(text: str, changes: Mapping[FieldPath, FieldValue]) -> str:
     """Apply changes to the text of an asset file; columns that the file does not mention are not added."""
-    yaml = _yaml_like(text)
+    yaml = _matching_yaml(text)
     document = yaml.load(text)
-    dumped = _dump(yaml, document)
+    dumped = _dump_text(yaml, document)
     asset = document["asset"]
     for path, value in sorted(changes.items()):
-        if path[0] == "columns":
+        field, *subkeys = path
+        if field == "columns":
             _set_column_field(asset, path, value)
-        elif path[0] == "customProperties":
-            _set_field(asset, ("custom_properties", path[1]), value)
-        elif path[0] in _YAML_PATHS:
-            _set_field(asset, _YAML_PATHS[path[0]], value)
-    return _restore_unchanged_lines(text, dumped, _dump(yaml, document))
+        elif field == "customProperties":
+            _set_field(asset, ("custom_properties", *subkeys), value)
+        elif field in _YAML_PATHS:
+            _set_field(asset, _YAML_PATHS[field], value)
+    return _restore_unchanged_lines(text, dumped, _dump_text(yaml, document))
 
 
-def _dump(yaml: YAML, document: Any) -> str:
+def _dump_text(yaml: YAML, document: Any) -> str:
     buffer = io.StringIO()
     yaml.dump(document, buffer)
     return buffer.getvalue()
@@ -65,8 +66,8 @@ def _restore_unchanged_lines(text: str, dumped: str, edited: str) -> str:
     )
 
 
-def _yaml_like(text: str) -> YAML:
-    """A dumper with the indentation of the file."""
+def _matching_yaml(text: str) -> YAML:
+    """A YAML parser and dumper with the indentation of the file."""
     yaml = YAML()
     yaml.preserve_quotes = True
     yaml.width = 4_096
@@ -89,9 +90,10 @@ def _indent(line: str) -> int:
 
 
 def _set_column_field(asset: CommentedMap, path: FieldPath, value: FieldValue) -> None:
-    column = next((column for column in asset.get("schema") or () if column["name"] == path[1]), None)
+    _, column_name, facet_key = path
+    column = next((column for column in asset.get("schema") or () if column["name"] == column_name), None)
     if column is not None:
-        _set_field(column, (_COLUMN_KEYS.get(path[2], path[2]),), value)
+        _set_field(column, (_COLUMN_KEYS.get(facet_key, facet_key),), value)
 
 
 def _set_field(section: CommentedMap, path: tuple[str, ...], value: FieldValue) -> None:

@@ -135,7 +135,7 @@ def run_process(options: LaunchOptions, backend: ProcessBackend, report: ReportP
     spool = options.spool
     with lock_spool(spool):
         if recovered_count := send_abandoned_spools(backend, spool.parent):
-            report(f"sent unsent events of {recovered_count} earlier runs")
+            report(f"sent leftover events of {recovered_count} earlier runs")
         plan = Planner(backend, file_systems, datetime.now(UTC)).plan(options.request)
         staging = _staging_folder(options)
         try:

@@ -39,12 +39,12 @@ def _check_url(url: str | None) -> str | None:
         return None
     try:
         parts = urlsplit(url)
-        valid = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+        is_valid = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
     except ValueError:
-        parts, valid = None, False
+        parts, is_valid = None, False
     if parts is not None and "@" in parts.netloc:
         raise PydanticCustomError(CREDENTIALS, "a URL must not contain a user or password: use the settings for them")
-    if not valid or "?" in url or "#" in url or any(character.isspace() for character in url):
+    if not is_valid or "?" in url or "#" in url or any(character.isspace() for character in url):
         raise PydanticCustomError("address", "must be an http or https URL, such as https://server.example.com")
     return url
 

@@ -20,16 +20,19 @@ def is_secret_file_variable(name: str) -> bool:
 
 
 def load_secret_files(secrets: dict[str, Path]) -> dict[str, ConfigProblem]:
-    """Read the values of settings from the files (such as mounted secrets) that `…_FILE` variables name."""
+    """Set each variable to the content of the file, such as a mounted secret, that its `…_FILE` counterpart names.
+
+    Returns the problems by variable.
+    """
     problems = {}
     for name, path in secrets.items():
         variable = name.removesuffix(FILE_SUFFIX)
         try:
-            text = path.read_text(encoding="utf-8")
+            content = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             problems[name] = ConfigProblem(variable_path(variable), f"cannot read the file in {name}: {error}")
             continue
-        os.environ[variable] = text.rstrip("\r\n")
+        os.environ[variable] = content.rstrip("\r\n")
         del os.environ[name]
     return problems
 
@@ -45,11 +48,11 @@ def variable_path(variable: str) -> tuple[str, ...]:
 def type_at(key_path: KeyPath) -> Any:
     """Type of a setting or section; None if it does not exist."""
     type_: Any = Settings
-    for part in key_path:
+    for field_name in key_path:
         fields = getattr(type_, "model_fields", {})
-        if part not in fields:
+        if field_name not in fields:
             return None
-        type_ = fields[part].annotation
+        type_ = fields[field_name].annotation
     return type_
 
 
@@ -58,14 +61,14 @@ def check_variable(name: str, value: str) -> ConfigProblem | None:
     key_path = variable_path(name)
     key = ".".join(key_path)
     type_: Any = Settings
-    for i, part in enumerate(key_path):
+    for index, field_name in enumerate(key_path):
         fields = getattr(type_, "model_fields", None)
         if fields is None:
-            parent = ".".join(key_path[:i])
+            parent = ".".join(key_path[:index])
             return ConfigProblem(key_path, f"{name}: {parent} is a single value and has no keys")
-        if part not in fields:
-            return ConfigProblem(key_path, unknown_key_message(key_path[: i + 1], name, list(fields)))
-        type_ = fields[part].annotation
+        if field_name not in fields:
+            return ConfigProblem(key_path, unknown_key_message(key_path[: index + 1], name, list(fields)))
+        type_ = fields[field_name].annotation
     if hasattr(type_, "model_fields") or get_origin(type_) is list:
         try:
             json.loads(value)
@@ -89,17 +92,17 @@ def variable_origins(secrets: dict[str, Path]) -> dict[KeyPath, str]:
     origins: dict[KeyPath, str] = {}
     for key_path, name in sorted((variable_path(name), name) for name in environment_variables()):
         label = f"{name}{FILE_SUFFIX}" if f"{name}{FILE_SUFFIX}" in secrets else name
-        section = hasattr(type_at(key_path), "model_fields")
+        is_section = hasattr(type_at(key_path), "model_fields")
         origins |= dict.fromkeys(
-            _settings_in(key_path, json.loads(os.environ[name])) if section else [key_path], label
+            _setting_paths(key_path, json.loads(os.environ[name])) if is_section else [key_path], label
         )
     return origins
 
 
-def _settings_in(key_path: KeyPath, content: Any) -> Iterator[KeyPath]:
+def _setting_paths(key_path: KeyPath, content: Any) -> Iterator[KeyPath]:
     """Key paths of all settings in the value of a section."""
     if not hasattr(type_at(key_path), "model_fields"):
         yield key_path
         return
     for key, value in content.items():
-        yield from _settings_in((*key_path, key), value)
+        yield from _setting_paths((*key_path, key), value)

@@ -38,15 +38,15 @@ def read_config_files(paths: list[Path]) -> MergedConfigFiles:
     merged = MergedConfigFiles({}, {}, [])
     for path in paths:
         try:
-            value = _read(path, merged)
+            value = _read_config_file(path, merged)
         except ConfigError as error:
             merged.problems.append(ConfigProblem((), str(error)))
         else:
-            _merge(merged.values, value)
+            _merge_into(merged.values, value)
     return merged
 
 
-def _read(path: Path, merged: MergedConfigFiles) -> dict[str, Any]:
+def _read_config_file(path: Path, merged: MergedConfigFiles) -> dict[str, Any]:
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
@@ -77,10 +77,10 @@ def _expand_variable(match: re.Match[str], origin: Origin) -> str:
     return value
 
 
-def _merge(base: dict[str, Any], overrides: dict[str, Any]) -> None:
+def _merge_into(base: dict[str, Any], overrides: dict[str, Any]) -> None:
     for key, value in overrides.items():
         if isinstance(value, dict) and isinstance(base.get(key), dict):
-            _merge(base[key], value)
+            _merge_into(base[key], value)
         else:
             base[key] = value
 
@@ -125,9 +125,9 @@ def load_settings_with_origins(paths: Sequence[Path] = ()) -> LoadedSettings:
         except ValidationError as error:
             invalid_paths = [problem.key_path for problem in problems]
             problems += [
-                _format_error(error_, files)
-                for error_ in error.errors()
-                if not _is_consequence(error_, invalid_paths)
+                _format_error(details, files)
+                for details in error.errors()
+                if not _is_consequence(details, invalid_paths)
             ]
     if problems:
         raise ConfigError("\n".join(problem.message for problem in problems))

@@ -21,12 +21,12 @@ class TargetName(StrEnum):
 
 
 def target_settings(settings: "Settings", name: TargetName) -> "TargetSettings":
-    by_name: dict[TargetName, TargetSettings] = {
+    settings_by_name: dict[TargetName, TargetSettings] = {
         TargetName.openmetadata: settings.openmetadata,
         TargetName.marquez: settings.marquez,
         TargetName.webhook: settings.webhook,
     }
-    return by_name[name]
+    return settings_by_name[name]
 
 
 def enabled_targets(settings: "Settings") -> list[TargetName]:

@@ -24,11 +24,11 @@ def unknown_key_message(key_path: KeyPath, origin: object, valid: list[str]) -> 
 def valid_keys(model: type[BaseModel], key_path: KeyPath) -> list[str]:
     """Valid keys at a path of a model."""
     section: Any = model
-    for part in key_path:
-        if isinstance(part, int):
+    for key in key_path:
+        if isinstance(key, int):
             continue
         fields = {field.alias or name: field for name, field in section.model_fields.items()}
-        section = _find_model(fields[part].annotation) if part in fields else section
+        section = _find_model(fields[key].annotation) if key in fields else section
     return [field.alias or name for name, field in section.model_fields.items()]
 
 
@@ -62,38 +62,38 @@ def read_model(path: Path, model: type[M]) -> M:
     """Read a file; raises ConfigError with one line per problem: file, line and key."""
     try:
         with path.open("rb") as file:
-            raw = file.read(_MAX_BYTES + 1)
-        text = raw.decode()
+            content = file.read(_MAX_BYTES + 1)
+        text = content.decode()
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: is not valid UTF-8: {single_line(error)}") from error
-    if len(raw) > _MAX_BYTES:
+    if len(content) > _MAX_BYTES:
         raise ConfigError(f"{path}: is larger than {_MAX_BYTES >> 20} MB")
     tree = parse_yaml(path, text)
     problems = [problem.message for problem in tree.problems]
     for key_path, message in _unstorable_values(tree.values):
         problems.append(f"{tree.origins.get(key_path, path)}: {'.'.join(map(str, key_path))}: {message}")
     try:
-        value = model.model_validate(tree.values)
+        instance = model.model_validate(tree.values)
     except ValidationError as error:
-        problems += [_format_error(model, item, tree.origins, path) for item in error.errors()]
+        problems += [_format_error(model, details, tree.origins, path) for details in error.errors()]
         raise ConfigError("\n".join(problems)) from error
     if problems:
         raise ConfigError("\n".join(problems))
-    return value
+    return instance
 
 
 def _unstorable_values(value: Any, key_path: KeyPath = ()) -> Iterator[tuple[KeyPath, str]]:
     """Values that no store accepts; a single one would block everything that is written together with it."""
     if isinstance(value, dict):
-        for key, inner in value.items():
+        for key, child in value.items():
             if _UNSTORABLE.search(key):
                 yield key_path, f"key {key!r} contains unsupported characters"
-            yield from _unstorable_values(inner, (*key_path, key))
+            yield from _unstorable_values(child, (*key_path, key))
     elif isinstance(value, list):
-        for i, inner in enumerate(value):
-            yield from _unstorable_values(inner, (*key_path, i))
+        for index, child in enumerate(value):
+            yield from _unstorable_values(child, (*key_path, index))
     elif isinstance(value, str) and _UNSTORABLE.search(value):
         yield key_path, f"contains unsupported characters (got {value!r})"
     elif isinstance(value, float) and not math.isfinite(value):

@@ -42,7 +42,7 @@ def parse_yaml(path: Path, text: str, expand: Callable[[str, Origin], str] = lam
     builder = _TreeBuilder(path, expand)
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
-        values = builder.value(node, ()) if node is not None else None
+        values = builder.build_value(node, ()) if node is not None else None
     except (yaml.YAMLError, RecursionError) as error:
         raise ConfigError(f"{path} is not YAML: {single_line(error)}") from error
     return YamlTree(values, builder.origins, builder.problems)
@@ -62,16 +62,16 @@ class _TreeBuilder:
         self.problems: list[ConfigProblem] = []
         self._seen: set[int] = set()
 
-    def value(self, node: yaml.Node, key_path: KeyPath) -> Any:
+    def build_value(self, node: yaml.Node, key_path: KeyPath) -> Any:
         """Value of a node; raises ConfigError if it is not supported."""
         self.origins[key_path] = origin = Origin(str(self._path), node.start_mark.line + 1)
         if id(node) in self._seen:
             raise ConfigError(f"{origin}: YAML aliases are not supported: write the value out")
         self._seen.add(id(node))
         if isinstance(node, yaml.MappingNode):
-            return self._mapping(node, key_path)
+            return self._build_mapping(node, key_path)
         if isinstance(node, yaml.SequenceNode):
-            return [self.value(item, (*key_path, i)) for i, item in enumerate(node.value)]
+            return [self.build_value(item, (*key_path, i)) for i, item in enumerate(node.value)]
         if node.tag == "tag:yaml.org,2002:str":
             return self._expand(str(node.value), origin)
         try:
@@ -79,7 +79,7 @@ class _TreeBuilder:
         except (yaml.YAMLError, ValueError) as error:
             raise ConfigError(f"{origin}: unsupported YAML value: {single_line(error)}") from error
 
-    def _mapping(self, node: yaml.MappingNode, key_path: KeyPath) -> dict[str, Any]:
+    def _build_mapping(self, node: yaml.MappingNode, key_path: KeyPath) -> dict[str, Any]:
         mapping: dict[str, Any] = {}
         for key_node, value_node in node.value:
             key = str(key_node.value)
@@ -88,7 +88,7 @@ class _TreeBuilder:
                 self.problems.append(ConfigProblem((*key_path, key), f"{key_origin}: {key} is set twice"))
                 continue
             try:
-                mapping[key] = self.value(value_node, (*key_path, key))
+                mapping[key] = self.build_value(value_node, (*key_path, key))
             except ConfigError as error:
                 self.problems.append(ConfigProblem((*key_path, key), str(error)))
             self.origins[*key_path, key] = key_origin

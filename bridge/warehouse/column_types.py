@@ -41,12 +41,12 @@ class Flag(sa.Boolean):
 
 
 @compiles(BoundedText, "ibm_db_sa")
-def _name_in_db2(column_type: BoundedText, *_: Any, **__: Any) -> str:
+def _bounded_text_in_db2(column_type: BoundedText, *_: Any, **__: Any) -> str:
     return f"VARCHAR({column_type.length} CODEUNITS32)"  # DB2 counts bytes by default
 
 
 @compiles(BoundedText, "teradatasql")
-def _name_in_teradata(column_type: BoundedText, *_: Any, **__: Any) -> str:
+def _bounded_text_in_teradata(column_type: BoundedText, *_: Any, **__: Any) -> str:
     """Teradata counts characters beyond U+FFFF twice and compares text case-insensitively by default."""
     return f"VARCHAR({2 * (column_type.length or 0)}) CHARACTER SET UNICODE CASESPECIFIC"
 
@@ -59,23 +59,23 @@ def _ascii_in_teradata(column_type: sa.String, *_: Any, **__: Any) -> str:
 
 
 @compiles(LongText, "ibm_db_sa")
-def _long_in_db2(*_: Any, **__: Any) -> str:
+def _long_text_in_db2(*_: Any, **__: Any) -> str:
     return "CLOB(64M)"  # the default is one megabyte
 
 
 @compiles(LongText, "teradatasql")
-def _long_in_teradata(*_: Any, **__: Any) -> str:
+def _long_text_in_teradata(*_: Any, **__: Any) -> str:
     return "CLOB CHARACTER SET UNICODE"  # the default is Latin-1
 
 
 @compiles(UtcTimestamp)
-def _timestamp(*_: Any, **__: Any) -> str:
+def _timestamp_type(*_: Any, **__: Any) -> str:
     return "TIMESTAMP(6)"
 
 
 @compiles(Flag, "ibm_db_sa")
 @compiles(Flag, "teradatasql")
-def _flag(*_: Any, **__: Any) -> str:
+def _smallint_flag(*_: Any, **__: Any) -> str:
     return "SMALLINT"
 
 
@@ -117,7 +117,7 @@ def table(
 
     `by_day` names the column for daily partitions; it must be part of the key.
     """
-    created = sa.Table(
+    new_table = sa.Table(
         name,
         metadata,
         *(column for group in column_groups for column in group),
@@ -127,5 +127,5 @@ def table(
         info={"by_day": by_day},
     )
     for column in indexes.split():
-        sa.Index(f"ix_{name}__{column}", created.c[column])
-    return created
+        sa.Index(f"ix_{name}__{column}", new_table.c[column])
+    return new_table

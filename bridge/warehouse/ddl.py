@@ -43,14 +43,14 @@ def grants(dialect: WarehouseDialect, tables: Sequence[str]) -> Iterator[str]:
         return
     if dialect is WarehouseDialect.postgresql:
         for role in ROLES:
-            missing = f"NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '{role.lower()}')"
-            yield f"DO $$ BEGIN IF {missing} THEN CREATE ROLE {role} NOLOGIN; END IF; END $$"
+            role_is_missing = f"NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '{role.lower()}')"
+            yield f"DO $$ BEGIN IF {role_is_missing} THEN CREATE ROLE {role} NOLOGIN; END IF; END $$"
     object_type = "" if dialect is WarehouseDialect.teradata else "TABLE "
     grantee_type = "ROLE " if dialect is WarehouseDialect.db2 else ""
     for role in ROLES:
         for table in tables:
-            if granted := privileges(role, table):
-                yield f"GRANT {granted} ON {object_type}{table} TO {grantee_type}{role}"
+            if privilege_list := privileges(role, table):
+                yield f"GRANT {privilege_list} ON {object_type}{table} TO {grantee_type}{role}"
 
 
 #: Prerequisites that the statements cannot create.
@@ -74,12 +74,12 @@ def create_statements(dialect: WarehouseDialect, table_set: TableSet, days: Date
     sa_dialect = sqlalchemy_dialect(dialect)
     yield from _header(dialect)
     for table in table_set.tables:
-        yield _terminate(_create_table(dialect, sa_dialect, table, days))
+        yield _terminate(_create_table_statement(dialect, sa_dialect, table, days))
         yield from map(_terminate, partition_statements(dialect, table, days))
         for index in sorted(table.indexes, key=lambda index: str(index.name)):
-            yield _terminate(_compiled(sa.schema.CreateIndex(index), sa_dialect))
+            yield _terminate(_compile_sql(sa.schema.CreateIndex(index), sa_dialect))
     for name, query in table_set.views.items():
-        yield _terminate(f"CREATE VIEW {name.upper()} AS\n{_compiled(query, sa_dialect)}")
+        yield _terminate(f"CREATE VIEW {name.upper()} AS\n{_compile_sql(query, sa_dialect)}")
     names = [*(table.name for table in table_set.tables), *table_set.views]
     yield from map(_terminate, grants(dialect, [name.upper() for name in names]))
     if ol_schema_version in table_set.tables:
@@ -108,16 +108,20 @@ def _header(dialect: WarehouseDialect) -> Iterator[str]:
     yield "\n"
 
 
-def _create_table(dialect: WarehouseDialect, sa_dialect: Dialect, table: sa.Table, days: DateRange) -> str:
-    text = _compiled(sa.schema.CreateTable(table), sa_dialect) + partition_clause(dialect, table, days)
+def _create_table_statement(dialect: WarehouseDialect, sa_dialect: Dialect, table: sa.Table, days: DateRange) -> str:
+    statement = _compile_sql(sa.schema.CreateTable(table), sa_dialect) + partition_clause(dialect, table, days)
     # By default, Teradata checks every inserted row for duplicates.
-    return text.replace("CREATE TABLE", "CREATE MULTISET TABLE", 1) if dialect is WarehouseDialect.teradata else text
+    return (
+        statement.replace("CREATE TABLE", "CREATE MULTISET TABLE", 1)
+        if dialect is WarehouseDialect.teradata
+        else statement
+    )
 
 
-def _compiled(element: Any, sa_dialect: Dialect) -> str:
+def _compile_sql(element: Any, sa_dialect: Dialect) -> str:
     options = {"literal_binds": True} if isinstance(element, sa.Select) else {}
-    text = str(element.compile(dialect=sa_dialect, compile_kwargs=options))
-    return "\n".join(line.rstrip() for line in text.strip().splitlines())
+    sql = str(element.compile(dialect=sa_dialect, compile_kwargs=options))
+    return "\n".join(line.rstrip() for line in sql.strip().splitlines())
 
 
 def _terminate(statement: str) -> str:

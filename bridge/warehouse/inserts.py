@@ -53,8 +53,8 @@ def _read_rows(db: Database, org: str, dialect: WarehouseDialect, table: sa.Tabl
     names = _column_names(dialect, table)
     previous_key = None
     # Table and column names are constants; values are bound.
-    selected = ", ".join(map(_as_text, table.columns.keys()))
-    query = f"SELECT {selected} FROM {table.name} WHERE org_id = ?1 ORDER BY {_order_by(table)}"
+    select_list = ", ".join(map(_text_expression, table.columns.keys()))
+    query = f"SELECT {select_list} FROM {table.name} WHERE org_id = ?1 ORDER BY {_order_by_columns(table)}"
     for row in db.stream(query, org):
         values = [None if value is None else convert(value) for convert, value in zip(converters, row, strict=True)]
         pieces = [_split_text(dialect, value) for value in values]
@@ -86,40 +86,42 @@ def _column_names(dialect: WarehouseDialect, table: sa.Table) -> list[str]:
     return [sqlalchemy_dialect(dialect).identifier_preparer.format_column(column) for column in table.columns]
 
 
-def _as_text(column: str) -> str:
+def _text_expression(column: str) -> str:
     """Read JSON as text: the PostgreSQL driver would parse it and change numbers."""
     return f"CAST({column} AS TEXT)" if column.endswith("_json") else column
 
 
-def _order_by(table: sa.Table) -> str:
+def _order_by_columns(table: sa.Table) -> str:
     """Order by the key and then by all bounded columns, so that the exported row of a key is deterministic."""
-    rest = [column.name for column in table.columns if not (column.primary_key or isinstance(column.type, LongText))]
-    return ", ".join([*table.primary_key.columns.keys(), *rest])
+    bounded_columns = [
+        column.name for column in table.columns if not (column.primary_key or isinstance(column.type, LongText))
+    ]
+    return ", ".join([*table.primary_key.columns.keys(), *bounded_columns])
 
 
 def _batch_statements(dialect: WarehouseDialect, table: sa.Table, rows: Iterator[_RowLiteral]) -> Iterator[str]:
     """Batch rows into statements of bounded length; Teradata accepts one row per statement."""
-    head = f"INSERT INTO {table.name.upper()} ({', '.join(_column_names(dialect, table))}) VALUES\n"
+    insert_head = f"INSERT INTO {table.name.upper()} ({', '.join(_column_names(dialect, table))}) VALUES\n"
     max_rows = 1 if dialect is WarehouseDialect.teradata else _MAX_ROWS
     batch: list[_RowLiteral] = []
-    size = 0
+    character_count = 0
     for row in rows:
-        if batch and (len(batch) == max_rows or size + len(row.row) > _MAX_CHARACTERS):
-            yield from _insert_statement(head, batch)
-            batch, size = [], 0
+        if batch and (len(batch) == max_rows or character_count + len(row.row) > _MAX_CHARACTERS):
+            yield from _insert_and_update_statements(insert_head, batch)
+            batch, character_count = [], 0
         batch.append(row)
-        size += len(row.row)
+        character_count += len(row.row)
     if batch:
-        yield from _insert_statement(head, batch)
+        yield from _insert_and_update_statements(insert_head, batch)
 
 
-def _insert_statement(head: str, rows: list[_RowLiteral]) -> Iterator[str]:
-    yield head + ",\n".join(row.row for row in rows) + ";\n"
+def _insert_and_update_statements(insert_head: str, rows: list[_RowLiteral]) -> Iterator[str]:
+    yield insert_head + ",\n".join(row.row for row in rows) + ";\n"
     for row in rows:
         yield from row.updates
 
 
-def _id(value: bytes | str) -> str:
+def _uuid_text(value: bytes | str) -> str:
     return str(UUID(bytes=value)) if isinstance(value, bytes) else value
 
 
@@ -128,7 +130,7 @@ def _long_text(value: bytes | str) -> str:
     return zstandard.decompress(value).decode() if isinstance(value, bytes) else value
 
 
-def _timestamp(value: int | str) -> datetime:
+def _to_datetime(value: int | str) -> datetime:
     """Convert a time: tables contain microseconds, views contain ISO 8601 text."""
     if isinstance(value, int):
         return _EPOCH + timedelta(microseconds=value)
@@ -136,12 +138,12 @@ def _timestamp(value: int | str) -> datetime:
 
 
 _CONVERTERS: dict[type[sa.types.TypeEngine[Any]], Callable[[Any], Value]] = {
-    UuidText: _id,
+    UuidText: _uuid_text,
     HexHash: bytes.hex,
     Keyword: str,
     BoundedText: bounded_key,
     LongText: _long_text,
-    UtcTimestamp: _timestamp,
+    UtcTimestamp: _to_datetime,
     Flag: bool,
     sa.BigInteger: int,
     sa.Float: float,

@@ -29,25 +29,25 @@ def literal(dialect: WarehouseDialect, value: Value) -> str:
             return _TEXT_LITERALS[dialect](value)
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     doubled = text.replace("'", "''")
     return f"'{doubled}'"
 
 
-def _sqlite(text: str) -> str:
+def _sqlite_literal(text: str) -> str:
     """Write text with control characters as a blob, because the sqlite3 shell drops carriage returns."""
-    return f"CAST(X'{text.encode().hex()}' AS TEXT)" if _CONTROLS.search(text) else _quoted(text)
+    return f"CAST(X'{text.encode().hex()}' AS TEXT)" if _CONTROLS.search(text) else _quote(text)
 
 
-def _postgres(text: str) -> str:
+def _postgres_literal(text: str) -> str:
     """Write special characters in an escape string, which does not depend on `standard_conforming_strings`."""
     if not _NEEDS_ESCAPES.search(text):
-        return _quoted(text)
+        return _quote(text)
     escaped = _CONTROLS.sub(lambda match: f"\\x{ord(match[1]):02x}", text.replace("\\", "\\\\"))
-    return f"E{_quoted(escaped)}"
+    return f"E{_quote(escaped)}"
 
 
-def _split(text: str) -> list[str]:
+def _split_into_parts(text: str) -> list[str]:
     """Split a text into single control characters and parts that fit into a literal."""
     return [
         part[start : start + _MAX_CHARACTERS]
@@ -56,25 +56,28 @@ def _split(text: str) -> list[str]:
     ]
 
 
-def _joined(text: str, control: str, long: str) -> str:
+def _concatenation(text: str, control_format: str, long_format: str) -> str:
     """Concatenate the parts of a text, because DB2 and Teradata clients replace line ends within quotes."""
-    parts = [control.format(ord(part)) if _CONTROLS.match(part) else _quoted(part) for part in _split(text)] or ["''"]
+    parts = [
+        control_format.format(ord(part)) if _CONTROLS.match(part) else _quote(part)
+        for part in _split_into_parts(text)
+    ] or ["''"]
     if len(text) > _MAX_CHARACTERS:
-        parts[0] = long.format(parts[0])
+        parts[0] = long_format.format(parts[0])
     return " || ".join(parts)
 
 
-def _db2(text: str) -> str:
-    return _joined(text, "CHR({})", "CLOB({})")
+def _db2_literal(text: str) -> str:
+    return _concatenation(text, "CHR({})", "CLOB({})")
 
 
-def _teradata(text: str) -> str:
-    return _joined(text, "_UNICODE '{:04X}'XC", "CAST({} AS CLOB CHARACTER SET UNICODE)")
+def _teradata_literal(text: str) -> str:
+    return _concatenation(text, "_UNICODE '{:04X}'XC", "CAST({} AS CLOB CHARACTER SET UNICODE)")
 
 
 _TEXT_LITERALS = {
-    WarehouseDialect.sqlite: _sqlite,
-    WarehouseDialect.postgresql: _postgres,
-    WarehouseDialect.db2: _db2,
-    WarehouseDialect.teradata: _teradata,
+    WarehouseDialect.sqlite: _sqlite_literal,
+    WarehouseDialect.postgresql: _postgres_literal,
+    WarehouseDialect.db2: _db2_literal,
+    WarehouseDialect.teradata: _teradata_literal,
 }

@@ -36,7 +36,7 @@ def date_range(today: date, first: date | None = None, last: date | None = None)
 def partition_clause(dialect: WarehouseDialect, table: sa.Table, days: DateRange) -> str:
     """Partition clause at the end of CREATE TABLE."""
     column = str(table.info["by_day"]).upper()
-    primary_index = f"\nPRIMARY INDEX ({_first_of_key(table)})" if dialect is WarehouseDialect.teradata else ""
+    primary_index = f"\nPRIMARY INDEX ({_first_key_column(table)})" if dialect is WarehouseDialect.teradata else ""
     if not column:
         # By default, Teradata distributes rows by a single-column key.
         return primary_index if len(table.primary_key.columns) > 1 else ""
@@ -65,14 +65,14 @@ def partition_statements(dialect: WarehouseDialect, table: sa.Table, days: DateR
         return []
     name = table.name.upper()
     statements = [f"CREATE TABLE {name}_DEFAULT PARTITION OF {name} DEFAULT"]
-    for number in range((days.end - days.first).days):
-        day = days.first + number * _DAY
+    for day_offset in range((days.end - days.first).days):
+        day = days.first + day_offset * _DAY
         statements.append(
             f"CREATE TABLE {name}_{day:%Y%m%d} PARTITION OF {name} FOR VALUES FROM ('{day}') TO ('{day + _DAY}')"
         )
     return statements
 
 
-def _first_of_key(table: sa.Table) -> str:
+def _first_key_column(table: sa.Table) -> str:
     """First column of the key; distributing rows by this column keeps the rows of a run or dataset together."""
     return next(iter(table.primary_key.columns)).name.upper()

@@ -36,51 +36,60 @@ def select_tables(*, openlineage: bool = False, openlineage_only: bool = False) 
     return TableSet(CATALOG_TABLES, CATALOG_VIEWS)
 
 
-def _equal(left: sa.FromClause, right: sa.FromClause, column: str, right_column: str = "") -> sa.ColumnElement[bool]:
+def _join_condition(
+    left: sa.FromClause, right: sa.FromClause, column: str, right_column: str = ""
+) -> sa.ColumnElement[bool]:
     return sa.and_(left.c.org_id == right.c.org_id, left.c[column] == right.c[right_column or column])
 
 
-def _lineage_edge() -> sa.Select[Any]:
+def _lineage_edge_query() -> sa.Select[Any]:
     """Edges with the names of both endpoints; a name is null if the catalog does not contain the endpoint."""
     edge = lineage_edge.alias("e")
     joined: sa.FromClause = edge
     names = {}
-    for end in ("source", "target"):
-        end_dataset, end_process = dataset.alias(f"{end}_dataset"), process.alias(f"{end}_process")
-        joined = joined.outerjoin(end_dataset, _equal(edge, end_dataset, f"{end}_id", "dataset_id"))
-        joined = joined.outerjoin(end_process, _equal(edge, end_process, f"{end}_id", "process_id"))
-        names[end] = sa.func.coalesce(end_dataset.c.full_name, end_process.c.process_key).label(f"{end}_name")
+    for endpoint in ("source", "target"):
+        end_dataset, end_process = dataset.alias(f"{endpoint}_dataset"), process.alias(f"{endpoint}_process")
+        joined = joined.outerjoin(end_dataset, _join_condition(edge, end_dataset, f"{endpoint}_id", "dataset_id"))
+        joined = joined.outerjoin(end_process, _join_condition(edge, end_process, f"{endpoint}_id", "process_id"))
+        names[endpoint] = sa.func.coalesce(end_dataset.c.full_name, end_process.c.process_key).label(
+            f"{endpoint}_name"
+        )
     return sa.select(
         edge.c.org_id, edge.c.source_type, names["source"], edge.c.target_type, names["target"], edge.c.edge_role,
         edge.c.evidence, edge.c.first_seen, edge.c.last_seen,
     ).select_from(joined)  # fmt: skip
 
 
-def _dataset_lineage() -> sa.Select[Any]:
+def _dataset_lineage_query() -> sa.Select[Any]:
     """Source and target datasets of jobs: the inputs and outputs of their runs."""
     read, written, run, job = ol_run_input.alias("i"), ol_run_output.alias("o"), ol_run.alias("r"), ol_job.alias("j")
     source, target = ol_dataset.alias("source_ds"), ol_dataset.alias("target_ds")
-    joined = read.join(written, _equal(read, written, "run_id")).join(run, _equal(read, run, "run_id"))
-    joined = joined.join(job, _equal(run, job, "job_id"))
-    joined = joined.join(source, _equal(read, source, "dataset_id")).join(
-        target, _equal(written, target, "dataset_id")
+    joined = read.join(written, _join_condition(read, written, "run_id")).join(
+        run, _join_condition(read, run, "run_id")
+    )
+    joined = joined.join(job, _join_condition(run, job, "job_id"))
+    joined = joined.join(source, _join_condition(read, source, "dataset_id")).join(
+        target, _join_condition(written, target, "dataset_id")
     )
     names: list[sa.ColumnElement[Any]] = []
-    for end, end_table in (("source", source), ("target", target), ("job", job)):
-        namespace = ol_namespace.alias(f"{end}_ns")
-        joined = joined.join(namespace, _equal(end_table, namespace, "namespace_id"))
-        names += [namespace.c.namespace_uri.label(f"{end}_namespace"), end_table.c.name.label(f"{end}_name")]
+    for endpoint, end_table in (("source", source), ("target", target), ("job", job)):
+        namespace = ol_namespace.alias(f"{endpoint}_ns")
+        joined = joined.join(namespace, _join_condition(end_table, namespace, "namespace_id"))
+        names += [
+            namespace.c.namespace_uri.label(f"{endpoint}_namespace"),
+            end_table.c.name.label(f"{endpoint}_name"),
+        ]
     run_count = sa.func.count(sa.distinct(run.c.run_id)).label("runs")
     latest = sa.func.max(run.c.event_time).label("last_event_time")
     query = sa.select(read.c.org_id, *names, run_count, latest).select_from(joined)
     return query.group_by(read.c.org_id, *names)
 
 
-def _column_lineage() -> sa.Select[Any]:
+def _column_lineage_query() -> sa.Select[Any]:
     """Active column lineage with job names."""
     line, job, namespace = ol_column_lineage.alias("c"), ol_job.alias("j"), ol_namespace.alias("job_ns")
-    joined = line.outerjoin(job, _equal(line, job, "job_id"))
-    joined = joined.outerjoin(namespace, _equal(job, namespace, "namespace_id"))
+    joined = line.outerjoin(job, _join_condition(line, job, "job_id"))
+    joined = joined.outerjoin(namespace, _join_condition(job, namespace, "namespace_id"))
     prefixes = ("source_", "target_", "transformation_", "masking")
     line_columns = [column for column in line.c if column.name.startswith(prefixes)]
     job_names = [namespace.c.namespace_uri.label("job_namespace"), job.c.name.label("job_name")]
@@ -88,8 +97,8 @@ def _column_lineage() -> sa.Select[Any]:
     return query.where(line.c.is_active == sa.true())
 
 
-CATALOG_VIEWS: dict[str, sa.Select[Any]] = {"v_lineage_edge": _lineage_edge()}
+CATALOG_VIEWS: dict[str, sa.Select[Any]] = {"v_lineage_edge": _lineage_edge_query()}
 OPENLINEAGE_VIEWS: dict[str, sa.Select[Any]] = {
-    "v_dataset_lineage": _dataset_lineage(),
-    "v_column_lineage": _column_lineage(),
+    "v_dataset_lineage": _dataset_lineage_query(),
+    "v_column_lineage": _column_lineage_query(),
 }
