@@ -34,7 +34,7 @@ def parse_timestamp(text: str) -> tuple[int, str | None]:
 
 
 def _precision_note(text: str) -> str | None:
-    fraction = text.partition(".")[2]
+    _, _, fraction = text.partition(".")
     digits = len(fraction) - len(fraction.lstrip("0123456789"))
     return "is finer than microseconds: truncated" if digits > 6 else None
 

@@ -94,7 +94,7 @@ def _current_dir():
         return "/"  # the working directory was deleted
 
 
-def _absolute(path, base_dir):
+def _absolute_path(path, base_dir):
     return os.path.normpath(os.path.join(base_dir, path))
 
 
@@ -244,7 +244,7 @@ def build_dataset(namespace, name, base_dir):
     if "://" in name:
         return {"namespace": _without_credentials(namespace), "name": _without_credentials(name)}
     if namespace.lower() in _FILE_NAMESPACES:
-        path = _absolute(name, base_dir)
+        path = _absolute_path(name, base_dir)
         return {"namespace": namespace, "name": path, "facets": {"path": path}}
     return {"namespace": _without_credentials(namespace), "name": name}
 
@@ -256,7 +256,12 @@ def merge_datasets(datasets, manifest_entries, base_dir):
         name, namespace = entry.get("name") or entry.get("path"), entry.get("namespace")
         dataset = build_dataset(namespace, name, base_dir) if namespace else parse_dataset(name, base_dir)
         match = next(
-            (candidate for candidate in merged if _is_same_dataset(candidate, dataset, bool(namespace))), None
+            (
+                candidate
+                for candidate in merged
+                if _is_same_dataset(candidate, dataset, compare_namespaces=bool(namespace))
+            ),
+            None,
         )
         if match is None:
             merged.append(dataset)
@@ -288,25 +293,25 @@ def _is_namespace_keyword(text):
 
 
 def _normalize_path(path, base_dir):
-    return _without_credentials(path) if "://" in path else _absolute(path, base_dir)
+    return _without_credentials(path) if "://" in path else _absolute_path(path, base_dir)
 
 
 def _without_credentials(url):
     """Remove user, password, query string and `;` parameters from a URL."""
-    scheme, separator, rest = url.partition("://")
+    scheme, separator, address = url.partition("://")
     if scheme.lower() not in _CONTAINER_SCHEMES:
-        rest = _without_user(rest)
-    return scheme + separator + rest.partition("?")[0].partition(";")[0]
+        address = _without_user(address)
+    return scheme + separator + address.partition("?")[0].partition(";")[0]
 
 
-def _without_user(rest):
+def _without_user(address):
     """Remove `user:password@`; the password may contain a slash, as AWS secret keys do."""
-    host, slash, path = rest.partition("/")
+    host, slash, path = address.partition("/")
     if "@" in host:
         return host.rpartition("@")[2] + slash + path
     port = host.partition(":")[2]
     # A port is numeric; anything else after the colon is the beginning of a password.
-    return path.partition("@")[2] if port and not port.isdigit() and "@" in path else rest
+    return path.partition("@")[2] if port and not port.isdigit() and "@" in path else address
 
 
 # --- Manifest and output files ---
@@ -391,7 +396,7 @@ def add_file_size(dataset):
     return True
 
 
-def add_line_counts_and_checksums(event, count, checksum):
+def add_line_counts_and_checksums(event, with_count, with_checksum):
     """Add line counts and SHA-256 checksums to outputs that are files; return whether any facet was added."""
     added = False
     for dataset in event.get("outputs") or ():
@@ -403,10 +408,10 @@ def add_line_counts_and_checksums(event, count, checksum):
             line_count, digest = _count_and_hash(path)
         except OSError:
             continue
-        if count and "rows" not in facets:
+        if with_count and "rows" not in facets:
             facets["rows"] = line_count
             added = True
-        if checksum and "checksum" not in facets:
+        if with_checksum and "checksum" not in facets:
             facets["checksum"] = "sha256:" + digest
             added = True
     return added
@@ -442,7 +447,7 @@ class Spool:
 
     def __init__(self, root, max_files=MAX_SPOOL_FILES, max_bytes=MAX_SPOOL_BYTES):
         # Absolute, because the sender changes its working directory.
-        self.directory = os.path.join(_absolute(root, _current_dir()), _SPOOL_PREFIX + str(os.geteuid()))
+        self.directory = os.path.join(_absolute_path(root, _current_dir()), _SPOOL_PREFIX + str(os.geteuid()))
         self.max_files = max_files
         self.max_bytes = max_bytes
         self._adds_until_check = 0
@@ -466,13 +471,13 @@ class Spool:
             if self._is_full():
                 return False
             name = "%020d-%d-%s.%s.json" % (int(time.time() * 1e6), os.getpid(), os.urandom(6).hex(), kind)
-            temporary = os.path.join(self.directory, "." + name)
-            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            temporary_path = os.path.join(self.directory, "." + name)
+            descriptor = os.open(temporary_path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(descriptor, "wb") as file:
                 file.write(_to_json(body))
                 file.flush()
                 os.fsync(file.fileno())
-            os.rename(temporary, os.path.join(self.directory, name))
+            os.rename(temporary_path, os.path.join(self.directory, name))
         except Exception:  # must not affect the command
             self.remove("." + name)
             return False
@@ -713,9 +718,9 @@ def deliver_pending(spool, connection, deadline=None):
     finally:
         connection.close()
         lock.close()
-    stuck = len(attempted.intersection(spool.pending()))
-    if stop_reason is None and stuck:
-        stop_reason = "%d event(s) cannot be read, deleted or moved to refused/" % stuck
+    stuck_count = len(attempted.intersection(spool.pending()))
+    if stop_reason is None and stuck_count:
+        stop_reason = "%d event(s) cannot be read, deleted or moved to refused/" % stuck_count
     return outcomes.count("delivered"), outcomes.count("rejected"), stop_reason
 
 
@@ -734,21 +739,21 @@ def deliver_files(spool, connection, names, outcomes, deadline):
 def deliver_file(spool, connection, name):
     """Deliver one event.
 
-    Returns "delivered", "rejected" or None (the event stays pending), and why delivery must stop (None to continue).
+    Returns "delivered", "rejected" or None (still pending), and why delivery must stop (None to continue).
     """
     body = spool.read(name)
     if body is None:
         return None, None
-    status, text = connection.send(_event_kind(name), body)
+    status, response_text = connection.send(_event_kind(name), body)
     if status is None:
-        return None, text
+        return None, response_text
     if 200 <= status < 300:
         spool.remove(name)
         return "delivered", None
     if status in (400, 413, 422):
         # The service would reject this event again.
-        return "rejected" if spool.reject(name, "%d %s" % (status, text)) else None, None
-    return None, "%d %s" % (status, text)
+        return "rejected" if spool.reject(name, "%d %s" % (status, response_text)) else None, None
+    return None, "%d %s" % (status, response_text)
 
 
 def send_or_drop(spool, connection, event):
@@ -768,7 +773,7 @@ class CommandRun:
         self.options = options
         # Needed because the sender resolves paths after it has left the working directory of the job.
         self._base_dir = _current_dir()
-        self.manifest = _absolute(options.manifest, self._base_dir) if options.manifest else None
+        self.manifest = _absolute_path(options.manifest, self._base_dir) if options.manifest else None
         self._datasets = {
             "inputs": [parse_dataset(text, self._base_dir) for text in options.input or ()],
             "outputs": [parse_dataset(text, self._base_dir) for text in options.output or ()],
@@ -815,7 +820,7 @@ class CommandRun:
         facets = {"exitCode": exit_code}
         if killed_by is not None:
             facets["signal"] = killed_by
-        return self.event(event_type, True, **facets)
+        return self.event(event_type, ended=True, **facets)
 
     def add_dataset_details(self, event):
         """Add the manifest and the sizes of output files to an event; return whether anything was added."""
@@ -839,7 +844,7 @@ class CommandRun:
         if self.parent:
             facets["parent"] = self.parent
         if self.options.log:
-            facets["log"] = {"path": _absolute(self.options.log, self._base_dir)}
+            facets["log"] = {"path": _absolute_path(self.options.log, self._base_dir)}
         facets.update(extra_facets)
         return facets
 
@@ -851,8 +856,8 @@ def parent_run(environment):
     """
     try:
         context = json.loads(environment.get(_PARENT_RUN_VARIABLE) or "{}")
-        same_job = context.get("autosys") == [environment.get(name) for name in _AUTOSYS_VARIABLES]
-        return context.get("parent") if same_job else None
+        is_same_job = context.get("autosys") == [environment.get(name) for name in _AUTOSYS_VARIABLES]
+        return context.get("parent") if is_same_job else None
     except (ValueError, AttributeError):
         return None
 
@@ -956,7 +961,7 @@ class GroupSignalProbe:
         if self._child == 0:
             try:
                 _close_descriptors(request_reader, reply_writer)
-                self._serve(request_reader, reply_writer)
+                self._answer_requests(request_reader, reply_writer)
             finally:
                 os._exit(0)
         os.close(request_reader)
@@ -964,14 +969,14 @@ class GroupSignalProbe:
 
     def was_sent_to_group(self, number):
         """Return whether a signal that the agent received was sent to its whole process group."""
-        if not self._ask(number):
+        if not self._clear_in_probe(number):
             time.sleep(GROUP_SIGNAL_SECONDS)  # some systems signal the processes of a group one by one
-            if not self._ask(number):
+            if not self._clear_in_probe(number):
                 return False
         while number in signal.sigpending():
             # The signal arrived again; the probe may have merged both into one pending signal.
             signal.sigwait([number])
-            self._ask(number)
+            self._clear_in_probe(number)
         return True
 
     def stop(self):
@@ -984,7 +989,8 @@ class GroupSignalProbe:
         except OSError:
             pass  # already reaped
 
-    def _ask(self, number):
+    def _clear_in_probe(self, number):
+        """Clear a signal that is pending in the probe; return whether it was pending."""
         if self._child is None:
             return False
         try:
@@ -996,7 +1002,7 @@ class GroupSignalProbe:
         self.stop()  # the probe hangs or was killed; a late reply would be mistaken for the reply to the next request
         return False
 
-    def _serve(self, request_reader, reply_writer):
+    def _answer_requests(self, request_reader, reply_writer):
         """For each requested signal, report whether it is pending and clear it; return when the agent exits."""
         while True:
             request = os.read(request_reader, 1)
@@ -1084,16 +1090,19 @@ def run_sender(spool, connection, options, command_run, unspooled_start, descrip
             connection.send(_RUN_EVENT, _to_json(command_run.event("RUNNING")))
             deliver_pending(spool, connection)
             continue
-        data = os.read(result_reader, _READ_BYTES)
-        if not data:
+        chunk = os.read(result_reader, _READ_BYTES)
+        if not chunk:
             break
-        result += data
+        result += chunk
     end_event, spooled = build_end_event(spool, command_run, result)
     if options.linger:
         deliver_pending(spool, connection)  # before reading output files, which may take longer than the agent waits
     changed = command_run.add_dataset_details(end_event)
     if options.count or options.checksum:
-        changed = add_line_counts_and_checksums(end_event, options.count, options.checksum) or changed
+        changed = (
+            add_line_counts_and_checksums(end_event, with_count=options.count, with_checksum=options.checksum)
+            or changed
+        )
     if changed:
         spooled = spool.add(_RUN_EVENT, end_event)
     if not spooled:
@@ -1108,7 +1117,7 @@ def build_end_event(spool, command_run, result):
     except ValueError:
         # The agent has closed the pipe without a result.
         error = {"message": "the agent was killed", "programmingLanguage": "SHELL"}
-        end_event = command_run.event("ABORT", True, errorMessage=error)
+        end_event = command_run.event("ABORT", ended=True, errorMessage=error)
         return end_event, spool.add(_RUN_EVENT, end_event)
     return command_run.end_event(event_type, exit_code, killed_by), spooled
 
@@ -1187,13 +1196,13 @@ def spool_start_event(command_run, spool):
 def is_success(exit_code, options):
     """Apply the JIL attributes: fail_codes if set, else success_codes if set, else max_exit_success."""
     if options.fail_codes:
-        return not _in_ranges(exit_code, options.fail_codes)
+        return not _is_in_ranges(exit_code, options.fail_codes)
     if options.success_codes:
-        return _in_ranges(exit_code, options.success_codes)
+        return _is_in_ranges(exit_code, options.success_codes)
     return exit_code <= options.max_exit_success
 
 
-def _in_ranges(exit_code, ranges):
+def _is_in_ranges(exit_code, ranges):
     return any(low <= exit_code <= high for low, high in ranges)
 
 
@@ -1261,21 +1270,21 @@ def run_as_user(user, action):
             _print("user %d: %s: %s" % (user_id, type(error).__name__, error))
         finally:
             os._exit(exit_code)
-    status = os.waitpid(child, 0)[1]
+    _, status = os.waitpid(child, 0)
     return os.WEXITSTATUS(status) if os.WIFEXITED(status) else EXIT_UNDELIVERED
 
 
 def register_dataset(name, version, status="SUCCESS", **fields):
     """Register a dataset version, for scripts that import this file; return False if the registration was dropped."""
-    return _register("dataset", dict(fields, name=name, version=version, status=status))
+    return _register_from_environment("dataset", dict(fields, name=name, version=version, status=status))
 
 
 def register_process(name, status, **fields):
     """Register a process run, for scripts that import this file; return False if the registration was dropped."""
-    return _register("process", dict(fields, name=name, status=status))
+    return _register_from_environment("process", dict(fields, name=name, status=status))
 
 
-def _register(kind, body):
+def _register_from_environment(kind, body):
     environment = os.environ
     root = environment.get("LINEAGE_BRIDGE_SPOOL") or DEFAULT_SPOOL_ROOT
     url = environment.get("LINEAGE_BRIDGE_URL") or DEFAULT_URL
@@ -1308,7 +1317,7 @@ def normalize_registration(body):
 def handle_register(options):
     """Run `register_dataset` or `register_process`; return the exit code."""
     body = {"name": options.name, "status": options.status or "SUCCESS"}
-    kind = options.subcommand.split("_")[1]
+    _, kind = options.subcommand.split("_")
     if kind == "dataset":
         body["version"] = options.version
     spool = Spool(options.spool)
@@ -1325,12 +1334,12 @@ def install(path):
     """
     if os.path.isdir(path):
         path = os.path.join(path, "lineage-bridge-agent")
-    temporary = "%s.%d" % (path, os.getpid())
+    temporary_path = "%s.%d" % (path, os.getpid())
     try:
-        with open(os.path.realpath(__file__), "rb") as source, open(temporary, "wb") as target:
+        with open(os.path.realpath(__file__), "rb") as source, open(temporary_path, "wb") as target:
             target.write(source.read())
-        os.chmod(temporary, 0o755)  # noqa: S103 - jobs of all users run it
-        os.rename(temporary, path)
+        os.chmod(temporary_path, 0o755)  # noqa: S103 - jobs of all users run it
+        os.rename(temporary_path, path)
     except OSError as error:
         _print("%s: %s" % (path, error.strerror))
         return EXIT_UNDELIVERED
@@ -1362,11 +1371,11 @@ def tolerant(parse):
 def parse_exit_codes(text):
     """Parse exit codes such as 0,4-8 into inclusive ranges; raises ValueError if a code is invalid."""
     ranges = []
-    for part in filter(None, text.replace(" ", "").split(",")):
-        first, dash, last = part.partition("-")
+    for code_range in filter(None, text.replace(" ", "").split(",")):
+        first, dash, last = code_range.partition("-")
         low, high = int(first), int(last if dash else first)
         if low > high:
-            raise ValueError(part)
+            raise ValueError(code_range)
         ranges.append((low, high))
     return ranges
 
@@ -1453,7 +1462,7 @@ def main(arguments=None):
     parser = build_parser()
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        options, unknown = parser.parse_known_args(arguments)
+        options, unknown_options = parser.parse_known_args(arguments)
     except SystemExit as error:
         if error.code and arguments[:1] == ["run"] and "--" in arguments:
             command = arguments[arguments.index("--") + 1 :]
@@ -1461,9 +1470,9 @@ def main(arguments=None):
                 run_without_reporting(command)
         raise
     if options.subcommand == "run":
-        return handle_run(parser, options, unknown)
-    if unknown:
-        parser.error("unrecognized arguments: %s" % " ".join(unknown))
+        return handle_run(parser, options, unknown_options)
+    if unknown_options:
+        parser.error("unrecognized arguments: %s" % " ".join(unknown_options))
     if options.subcommand == "flush":
         return flush(options)
     if options.subcommand == "install":
@@ -1474,15 +1483,15 @@ def main(arguments=None):
     return EXIT_USAGE
 
 
-def handle_run(parser, options, unknown):
+def handle_run(parser, options, unknown_options):
     """Run a command and report the run; if an option is invalid, print the problem and do not report the run."""
     command = options.command
     # After an unknown option, the argument before the -- may be the value of the option.
-    if "--" in (command if unknown else command[:1]):
+    if "--" in (command if unknown_options else command[:1]):
         command = command[command.index("--") + 1 :]
     if not command:
         parser.error("run: no command given; put it after --")
-    problems = ["unknown option: %s" % option for option in unknown]
+    problems = ["unknown option: %s" % option for option in unknown_options]
     for name, value in sorted(vars(options).items()):
         if isinstance(value, InvalidOption):
             problems.append("invalid value for --%s: %r" % (name.replace("_", "-"), str(value)))

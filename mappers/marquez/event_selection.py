@@ -23,15 +23,15 @@ _STATE_RANK = {"FAIL": 5, "ABORT": 4, "COMPLETE": 3, "RUNNING": 2, "START": 1}
 
 def select_events(events: Sequence[Mapping[str, Any]]) -> list[int]:
     """Select from a run's events, given in order of time; returns indexes, with the event of the final state last."""
-    first: dict[object, int] = {}
-    last: dict[object, int] = {}
+    if not events:
+        return []
+    first_index: dict[object, int] = {}
+    last_index: dict[object, int] = {}
     for index, event in enumerate(events):
         for fact in _facts(event):
-            first.setdefault(fact, index)
-            last[fact] = index
-    selected = {0, *first.values(), *last.values()} if events else set()
-    if not selected:
-        return []
+            first_index.setdefault(fact, index)
+            last_index[fact] = index
+    selected = {0, *first_index.values(), *last_index.values()}
     final = max(selected, key=lambda index: (_STATE_RANK.get(_event_type(events[index]), 0), index))
     return [*sorted(selected - {final}), final]
 

@@ -38,15 +38,10 @@ def accepted_facets(facets: Mapping[str, Any], owner: str) -> dict[str, Any]:
     for name, facet in facets.items():
         if not isinstance(facet, dict):
             continue
-        complete = (
-            _complete_deletion(facet, _REQUIRED_MEMBERS[owner].get(name, {}))
-            if facet.get("_deleted") is True
-            else facet
-        )
-        if _is_complete(complete, _REQUIRED_MEMBERS[owner].get(name, {})) and (
-            owner != "dataset" or _has_item_names(name, complete)
-        ):
-            accepted[name] = complete
+        required = _REQUIRED_MEMBERS[owner].get(name, {})
+        completed = _complete_deletion(facet, required) if facet.get("_deleted") is True else facet
+        if _is_complete(completed, required) and (owner != "dataset" or _has_item_names(name, completed)):
+            accepted[name] = completed
     return accepted
 
 
@@ -66,19 +61,21 @@ def _has_item_names(name: str, facet: Mapping[str, Any]) -> bool:
 
 def run_event(body: bytes, micros: int, run_uuid: str) -> dict[str, Any]:
     """Build a run event with everything that Marquez requires."""
-    event = _normalize(_replace_nul(msgspec.json.decode(body.removeprefix(b"\xef\xbb\xbf"))), micros, "RunEvent")
+    event = _normalized_event(
+        _replace_nul(msgspec.json.decode(body.removeprefix(b"\xef\xbb\xbf"))), micros, "RunEvent"
+    )
     event["run"] = {**event["run"], "runId": run_uuid}
     return event
 
 
 def job_event(job: Mapping[str, Any], inputs: list[Any], outputs: list[Any], micros: int) -> dict[str, Any]:
     """Build the event that declares a job."""
-    return _normalize({"job": dict(job), "inputs": inputs, "outputs": outputs}, micros, "JobEvent")
+    return _normalized_event({"job": dict(job), "inputs": inputs, "outputs": outputs}, micros, "JobEvent")
 
 
 def dataset_event(dataset: Mapping[str, Any], micros: int) -> dict[str, Any]:
     """Build an event with dataset metadata that does not come from a run."""
-    return _normalize({"dataset": dict(dataset)}, micros, "DatasetEvent")
+    return _normalized_event({"dataset": dict(dataset)}, micros, "DatasetEvent")
 
 
 def add_base_fields(facets: Mapping[str, Any]) -> dict[str, Any]:
@@ -91,7 +88,7 @@ def run_state(event: Mapping[str, Any]) -> str:
     return _STATES.get(str(event.get("eventType") or "").upper(), RUNNING)
 
 
-def _normalize(event: dict[str, Any], micros: int, kind: str) -> dict[str, Any]:
+def _normalized_event(event: dict[str, Any], micros: int, kind: str) -> dict[str, Any]:
     """Normalize an event; Marquez determines its kind from the schema URL."""
     normalized: dict[str, Any] = drop_nulls(event)
     url = str(normalized.get("schemaURL") or "")
@@ -100,13 +97,14 @@ def _normalize(event: dict[str, Any], micros: int, kind: str) -> dict[str, Any]:
     normalized["eventTime"] = format_timestamp(micros)
     for owner in ("run", "job", "dataset"):
         if owner in normalized:
-            normalized[owner] = _normalize_facets(normalized[owner], owner)
-    for side in ("inputs", "outputs") if kind != "DatasetEvent" else ():
-        normalized[side] = [_normalize_facets(dataset, "dataset") for dataset in normalized.get(side) or ()]
+            normalized[owner] = _with_normalized_facets(normalized[owner], owner)
+    if kind != "DatasetEvent":
+        for side in ("inputs", "outputs"):
+            normalized[side] = [_with_normalized_facets(dataset, "dataset") for dataset in normalized.get(side) or ()]
     return normalized
 
 
-def _normalize_facets(entity: Mapping[str, Any], owner: str) -> dict[str, Any]:
+def _with_normalized_facets(entity: Mapping[str, Any], owner: str) -> dict[str, Any]:
     facet_owners = {"facets": owner, "inputFacets": "io", "outputFacets": "io"}
     normalized_facets = {
         key: add_base_fields(accepted_facets(entity[key], facet_owner))

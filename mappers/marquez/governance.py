@@ -39,13 +39,11 @@ def governance_facets(governance: Mapping[str, Any]) -> dict[str, Any]:
 
 def governance_tags(governance: Mapping[str, Any]) -> MarquezTags:
     """Collect the tags of a governance facet: tags, classifications, glossary terms, tier and certification."""
-    dataset_tags = {
-        word for key in ("tags", "classifications", "glossaryTerms") for word in governance.get(key) or ()
-    }
+    dataset_tags = {tag for key in ("tags", "classifications", "glossaryTerms") for tag in governance.get(key) or ()}
     dataset_tags |= {governance[key] for key in ("tier", "certification") if governance.get(key)}
     column_tags = set()
     for column in governance.get("columns") or ():
-        column_tags |= {(column["name"], word) for word in column.get("classifications") or ()}
+        column_tags |= {(column["name"], tag) for tag in column.get("classifications") or ()}
         if column.get("sensitive"):
             column_tags.add((column["name"], SENSITIVE))
     return MarquezTags(frozenset(dataset_tags), frozenset(column_tags))

@@ -38,7 +38,7 @@ def dataset_event_from_list(dataset: Mapping[str, Any], stored: StoredMetadata) 
     if not facets and stored.has_events:
         return None
     body = {"namespace": dataset["namespace"], "name": dataset["name"], "facets": add_base_fields(facets)}
-    return {**dataset_event(body, _last_changed(dataset)), "producer": RECONSTRUCTED}
+    return {**dataset_event(body, _last_change_micros(dataset)), "producer": RECONSTRUCTED}
 
 
 def job_event_from_list(
@@ -58,14 +58,14 @@ def job_event_from_list(
     if not facets and (stored.has_events or is_placeholder):
         return None
     body = {"namespace": job["namespace"], "name": name, "facets": add_base_fields(facets)}
-    return {**job_event(body, inputs, outputs, _last_changed(job)), "producer": RECONSTRUCTED}
+    return {**job_event(body, inputs, outputs, _last_change_micros(job)), "producer": RECONSTRUCTED}
 
 
 def possible_job_names(job: Mapping[str, Any]) -> list[str]:
     """List the names that events may use for a job, because Marquez may have prefixed its name with the parent's."""
     name, parent = str(job["name"]), job.get("parentJobName")
-    simple = str(job.get("simpleName") or name)
-    return [name, simple] if parent and name == f"{parent}.{simple}" else [name]
+    simple_name = str(job.get("simpleName") or name)
+    return [name, simple_name] if parent and name == f"{parent}.{simple_name}" else [name]
 
 
 def is_alias(dataset: Mapping[str, Any]) -> bool:
@@ -108,9 +108,10 @@ def _dataset_names(dataset_ids: Any) -> list[dict[str, str]]:
     return [{"namespace": dataset_id["namespace"], "name": dataset_id["name"]} for dataset_id in dataset_ids or ()]
 
 
-def _last_changed(entity: Mapping[str, Any]) -> int:
+def _last_change_micros(entity: Mapping[str, Any]) -> int:
     """Return the time of the last change; 0 if the time is out of range, for example because its unit is wrong."""
     for key in ("updatedAt", "createdAt"):
         with suppress(ValueError):
-            return parse_timestamp(str(entity.get(key)))[0]
+            micros, _ = parse_timestamp(str(entity.get(key)))
+            return micros
     return 0

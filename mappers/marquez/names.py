@@ -14,44 +14,44 @@ _JOB_NAMESPACE = re.compile(r"[a-zA-Z:/0-9_.@+-]{1,1024}")
 
 def find_unsafe_name(event: Mapping[str, Any]) -> str | None:
     """Describe the first name in an event that would damage Marquez, if any."""
-    return next(_unsafe_names(event), None)
+    return next(_event_problems(event), None)
 
 
-def _unsafe_names(event: Mapping[str, Any]) -> Iterator[str]:
+def _event_problems(event: Mapping[str, Any]) -> Iterator[str]:
     job = event.get("job")
     if job is not None:
-        yield from _check_job(job, "job")
+        yield from _job_name_problems(job, "job")
     parent = ((event.get("run") or {}).get("facets") or {}).get("parent") or {}
     for key, ancestor in (("parent", parent), ("parent.root", parent.get("root") or {})):
         if isinstance(ancestor.get("job"), Mapping):
-            yield from _check_job(ancestor["job"], key)
+            yield from _job_name_problems(ancestor["job"], key)
     dataset_event = event.get("dataset")
     for dataset in [
         *(event.get("inputs") or ()),
         *(event.get("outputs") or ()),
         *([dataset_event] if dataset_event else ()),
     ]:
-        yield from _check_dataset(dataset, "dataset")
+        yield from _dataset_name_problems(dataset, "dataset")
         symlinks = (dataset.get("facets") or {}).get("symlinks") or {}
         for identifier in symlinks.get("identifiers") or ():
-            yield from _check_dataset(identifier, "symlink")
+            yield from _dataset_name_problems(identifier, "symlink")
 
 
-def _check_job(job: Mapping[str, Any], role: str) -> Iterator[str]:
+def _job_name_problems(job: Mapping[str, Any], role: str) -> Iterator[str]:
     namespace, name = str(job.get("namespace") or ""), str(job.get("name") or "")
     if not _JOB_NAMESPACE.fullmatch(namespace):
         yield f"{role} {name!r}: Marquez would store the namespace {namespace!r} as {_stored_namespace(namespace)!r}"
-    yield from _check_name(name, role)
+    yield from _character_problems(name, role)
 
 
-def _check_dataset(dataset: Mapping[str, Any], role: str) -> Iterator[str]:
+def _dataset_name_problems(dataset: Mapping[str, Any], role: str) -> Iterator[str]:
     namespace, name = str(dataset.get("namespace") or ""), str(dataset.get("name") or "")
     if not _DATASET_NAMESPACE.fullmatch(namespace):
         yield f"{role} {name!r}: the namespace {namespace!r} would break all lists of Marquez permanently"
-    yield from _check_name(name, role)
+    yield from _character_problems(name, role)
 
 
-def _check_name(name: str, role: str) -> Iterator[str]:
+def _character_problems(name: str, role: str) -> Iterator[str]:
     if not name or "\0" in name:
         yield f"{role} {name!r}: an empty name or one with U+0000 would break lists of Marquez"
 

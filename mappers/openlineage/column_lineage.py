@@ -77,8 +77,8 @@ def _facet_entries(facet: ColumnLineageFacet) -> ColumnLineageEntries:
 
 def unique_entries(entries: Iterable[ColumnLineageEntry]) -> ColumnLineageEntries:
     """Sort and deduplicate entries."""
-    unique = tuple(sorted(set(entries)))
-    return ColumnLineageEntries(digest(msgspec.json.encode(unique)), unique)
+    sorted_entries = tuple(sorted(set(entries)))
+    return ColumnLineageEntries(digest(msgspec.json.encode(sorted_entries)), sorted_entries)
 
 
 def _field_entries(target: str, output: OutputField) -> Iterator[ColumnLineageEntry]:
@@ -96,10 +96,12 @@ def _input_entries(
     target: str, source: InputField, transformations: list[Transformation] | None
 ) -> Iterator[ColumnLineageEntry]:
     for transformation in transformations or [Transformation("DIRECT" if target else "INDIRECT")]:
-        yield _entry(source.namespace, source.name, source.field, target, transformation)
+        yield _column_entry(source.namespace, source.name, source.field, target, transformation)
 
 
-def _entry(namespace: str, name: str, field: str, target: str, transformation: Transformation) -> ColumnLineageEntry:
+def _column_entry(
+    namespace: str, name: str, field: str, target: str, transformation: Transformation
+) -> ColumnLineageEntry:
     return ColumnLineageEntry(
         namespace, name, field, target, transformation.type.upper(), transformation.subtype.upper(),
         bool(transformation.masking), transformation.description or "",
@@ -108,13 +110,13 @@ def _entry(namespace: str, name: str, field: str, target: str, transformation: T
 
 def _merge_dataset_level(entries: set[ColumnLineageEntry], targets: set[str]) -> set[ColumnLineageEntry]:
     """Replace INDIRECT entries shared by all output columns with one dataset entry; producers send either form."""
-    influenced: dict[ColumnLineageEntry, set[str]] = {}
+    targets_by_entry: dict[ColumnLineageEntry, set[str]] = {}
     for entry in entries:
         if entry.type == "INDIRECT" and entry.target_field:
-            influenced.setdefault(entry._replace(target_field=""), set()).add(entry.target_field)
+            targets_by_entry.setdefault(entry._replace(target_field=""), set()).add(entry.target_field)
     dataset_level = {
         entry
-        for entry, columns in influenced.items()
+        for entry, columns in targets_by_entry.items()
         if columns == targets and (len(targets) > 1 or entry.subtype in _DATASET_LEVEL_SUBTYPES)
     }
     return {entry for entry in entries if entry._replace(target_field="") not in dataset_level} | dataset_level
@@ -123,7 +125,7 @@ def _merge_dataset_level(entries: set[ColumnLineageEntry], targets: set[str]) ->
 def read_lineage_entry(fields: dict[str, LineageField], inputs: Iterable[LineageSource]) -> ColumnLineageEntries:
     """Read the column lineage of an explicit lineage entry."""
     return unique_entries(
-        _entry(source.namespace, source.name, source.field or "", target, transformation)
+        _column_entry(source.namespace, source.name, source.field or "", target, transformation)
         for target, field in [("", None), *fields.items()]
         for source in (field.inputs if field else inputs)
         if source.type.upper() == "DATASET" and source.namespace and source.name
@@ -151,19 +153,19 @@ class _IdentifiedEntries(NamedTuple):
 _identified_entries: BoundedCache[tuple[str, bytes, bytes, bytes], _IdentifiedEntries] = BoundedCache(_CACHED_ENTRIES)
 
 
-def _identify(org: str, entries: ColumnLineageEntries, job: bytes, target: bytes) -> _IdentifiedEntries:
+def _entries_with_ids(org: str, entries: ColumnLineageEntries, job: bytes, target: bytes) -> _IdentifiedEntries:
     key = (org, entries.key, job, target)
     identified = _identified_entries.get(key)
     if identified is None:
         data_entries = (entry for entry in entries.entries if entry.source_field not in METADATA_COLUMNS)
-        identified_entries = tuple(_identify_entry(org, entry, job, target) for entry in data_entries)
+        identified_entries = tuple(_entry_with_id(org, entry, job, target) for entry in data_entries)
         members = b"".join(sorted({entry.lineage_id for entry in identified_entries}))
         identified = _IdentifiedEntries(identified_entries, digest(job + target + members), members)
         _identified_entries.put(key, identified, 1 + len(identified_entries))
     return identified
 
 
-def _identify_entry(org: str, entry: ColumnLineageEntry, job: bytes, target: bytes) -> _IdentifiedEntry:
+def _entry_with_id(org: str, entry: ColumnLineageEntry, job: bytes, target: bytes) -> _IdentifiedEntry:
     source_id = canonical_dataset_name(org, entry.namespace, entry.name).id
     content = "\0".join((entry.source_field, entry.target_field, entry.type, entry.subtype, str(entry.masking)))
     lineage_id = composite_id(b"column", job, source_id, target, content.encode())
@@ -174,7 +176,7 @@ def map_column_lineage(
     builder: RowBuilder, entries: ColumnLineageEntries, job: bytes, run: bytes, target: bytes
 ) -> bytes:
     """Add the rows of a facet about a target; returns the id of the set that they form."""
-    identified = _identify(builder.org, entries, job, target)
+    identified = _entries_with_ids(builder.org, entries, job, target)
     builder.rows.extend(
         ColumnLineageRow(
             builder.org, target, source_id, lineage_id, job, entry.source_field, entry.target_field, entry.type,

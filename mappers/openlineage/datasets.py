@@ -12,7 +12,7 @@ from mappers.canonical.rows import (
     RunLineageRow,
     RunOutputRow,
 )
-from mappers.openlineage import facets as f
+from mappers.openlineage import facets as facet_types
 from mappers.openlineage.column_lineage import map_column_lineage, read_column_lineage_facet, source_datasets
 from mappers.openlineage.explicit_lineage import DeclaringFacet, LineageAsserter, map_dataset_lineage
 from mappers.openlineage.facet_parser import ParsedDataset, ParsedFacet, facet_value
@@ -47,7 +47,7 @@ def map_dataset(builder: RowBuilder, dataset: ParsedDataset, context: DatasetCon
     role = context.role
     builder.add_namespace(name)
     lifecycle = (
-        facet_value(dataset.facets.get("lifecycleStateChange"), f.LifecycleStateChangeFacet, builder.notes)
+        facet_value(dataset.facets.get("lifecycleStateChange"), facet_types.LifecycleStateChangeFacet, builder.notes)
         if role in (DatasetRole.OUTPUT, DatasetRole.DATASET_EVENT)
         else None
     )
@@ -70,7 +70,7 @@ def map_dataset(builder: RowBuilder, dataset: ParsedDataset, context: DatasetCon
         map_reported_version(builder, dataset, name)
         map_registration(builder, dataset, name)
     if not (role is DatasetRole.DATASET_EVENT and _map_explicit_lineage(builder, dataset, name)):
-        _map_columns(builder, dataset, name, context)
+        _map_column_lineage_facet(builder, dataset, name, context)
     _map_quality(builder, dataset, name, context)
     return name
 
@@ -86,9 +86,9 @@ def _dataset_row(
     row = builder.dataset_row(name)
     facets = dataset.facets
     row = row._replace(**builder.documentation_and_owner_columns(facets, rank))
-    if (storage := builder.register_value(facets.get("storage"), f.StorageFacet, rank)) is not None:
-        order, stored = storage
-        row = row._replace(storage_order=order, default_format=stored.fileFormat if stored else None)
+    if (storage := builder.register_value(facets.get("storage"), facet_types.StorageFacet, rank)) is not None:
+        order, storage_facet = storage
+        row = row._replace(storage_order=order, default_format=storage_facet.fileFormat if storage_facet else None)
     if change == "DROP":
         row = row._replace(retired_at=builder.micros)
     symlinks = facets.get("symlinks")
@@ -98,7 +98,10 @@ def _dataset_row(
 
 
 def _map_succession(
-    builder: RowBuilder, lifecycle: f.LifecycleStateChangeFacet, target: CanonicalName, context: DatasetContext
+    builder: RowBuilder,
+    lifecycle: facet_types.LifecycleStateChangeFacet,
+    target: CanonicalName,
+    context: DatasetContext,
 ) -> None:
     previous = lifecycle.previousIdentifier
     if previous is None:
@@ -111,7 +114,7 @@ def _map_succession(
 
 
 def _map_symlinks(builder: RowBuilder, dataset: ParsedDataset, name: CanonicalName) -> None:
-    symlinks = facet_value(dataset.facets.get("symlinks"), f.SymlinksFacet, builder.notes)
+    symlinks = facet_value(dataset.facets.get("symlinks"), facet_types.SymlinksFacet, builder.notes)
     for identifier in (symlinks.identifiers or ()) if symlinks else ():
         if not identifier.namespace or not identifier.name:
             builder.notes.append("symlink without namespace or name: ignored")
@@ -124,7 +127,7 @@ def _map_symlinks(builder: RowBuilder, dataset: ParsedDataset, name: CanonicalNa
 
 def _map_input(builder: RowBuilder, dataset: ParsedDataset, name: CanonicalName, context: DatasetContext) -> None:
     columns = statistics_columns(builder, dataset.input_facets.get("inputStatistics"))
-    version = facet_value(dataset.facets.get("version"), f.DatasetVersionFacet, builder.notes)
+    version = facet_value(dataset.facets.get("version"), facet_types.DatasetVersionFacet, builder.notes)
     if version:
         tag = version.datasetVersion
         columns |= {
@@ -144,11 +147,11 @@ def _map_input(builder: RowBuilder, dataset: ParsedDataset, name: CanonicalName,
 def _map_output(
     builder: RowBuilder, dataset: ParsedDataset, name: CanonicalName, context: DatasetContext, change: str | None
 ) -> None:
-    dropped = builder.micros if change == "DROP" else None
+    dropped_at = builder.micros if change == "DROP" else None
     order = builder.register_order(0, digest(change.encode())) if change else None
     builder.rows.append(
         RunOutputRow(
-            builder.org, context.run, name.id, context.job, builder.micros, builder.micros, dropped, order, change
+            builder.org, context.run, name.id, context.job, builder.micros, builder.micros, dropped_at, order, change
         )
     )
     if change not in _CHANGES_WITHOUT_EDGE:
@@ -161,16 +164,18 @@ def _map_output(
 
 def _map_explicit_lineage(builder: RowBuilder, dataset: ParsedDataset, target: CanonicalName) -> bool:
     """Map explicit lineage of a dataset, which supersedes column lineage; False if no explicit lineage exists."""
-    explicit = facet_value(dataset.facets.get("lineage"), f.LineageFacet, builder.notes)
-    if explicit is None:
+    lineage = facet_value(dataset.facets.get("lineage"), facet_types.LineageFacet, builder.notes)
+    if lineage is None:
         return False
-    declared = register_order(DeclaringFacet.LINEAGE, builder.micros, builder.event_hash)
-    builder.rows.append(builder.dataset_row(target)._replace(declared_lineage=declared))
-    map_dataset_lineage(builder, explicit, target, LineageAsserter(NO_ID, None, declared))
+    declared_order = register_order(DeclaringFacet.LINEAGE, builder.micros, builder.event_hash)
+    builder.rows.append(builder.dataset_row(target)._replace(declared_lineage=declared_order))
+    map_dataset_lineage(builder, lineage, target, LineageAsserter(NO_ID, None, declared_order))
     return True
 
 
-def _map_columns(builder: RowBuilder, dataset: ParsedDataset, target: CanonicalName, context: DatasetContext) -> None:
+def _map_column_lineage_facet(
+    builder: RowBuilder, dataset: ParsedDataset, target: CanonicalName, context: DatasetContext
+) -> None:
     facet = dataset.facets.get("columnLineage")
     if facet is None or context.role is DatasetRole.INPUT:
         return
@@ -202,9 +207,11 @@ def _map_columns(builder: RowBuilder, dataset: ParsedDataset, target: CanonicalN
 def _map_quality(builder: RowBuilder, dataset: ParsedDataset, name: CanonicalName, context: DatasetContext) -> None:
     version = version_id(name.id, context.run) if context.role is DatasetRole.OUTPUT else None
     for facets in (dataset.facets, dataset.input_facets):
-        assertions = facet_value(facets.get("dataQualityAssertions"), f.AssertionsFacet, builder.notes)
+        assertions = facet_value(facets.get("dataQualityAssertions"), facet_types.AssertionsFacet, builder.notes)
         if assertions:
             map_assertions(builder, assertions, name.id, context.run, version)
-    expectations = facet_value(dataset.facets.get("lineageBridge_expectations"), f.ExpectationsFacet, builder.notes)
+    expectations = facet_value(
+        dataset.facets.get("lineageBridge_expectations"), facet_types.ExpectationsFacet, builder.notes
+    )
     if expectations:
         map_expectations(builder, expectations, name.id)

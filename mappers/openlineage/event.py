@@ -167,10 +167,10 @@ def _event_type(envelope: _Envelope, notes: list[str]) -> str:
         if envelope.eventType:
             notes.append(f"eventType {envelope.eventType[:64]!r} without a run: ignored")
         return ""
-    sent = envelope.eventType or ""
-    event_type = sent.upper() if sent.upper() in _EVENT_TYPES else "OTHER"
-    if event_type != sent:
-        notes.append(f"eventType {sent[:64]!r} is not in the spec: read as {event_type}")
+    sent_type = envelope.eventType or ""
+    event_type = sent_type.upper() if sent_type.upper() in _EVENT_TYPES else "OTHER"
+    if event_type != sent_type:
+        notes.append(f"eventType {sent_type[:64]!r} is not in the spec: read as {event_type}")
     return event_type
 
 
@@ -197,11 +197,11 @@ def _event_hash(document: dict[str, Any], micros: int) -> bytes:
     """Hash the content of an event, with nulls dropped, times in UTC microseconds, and keys sorted."""
     document["eventTime"] = micros
     run = document.get("run")
-    nominal = ((run or {}).get("facets") or {}).get("nominalTime")
-    if isinstance(nominal, dict):
+    nominal_time = ((run or {}).get("facets") or {}).get("nominalTime")
+    if isinstance(nominal_time, dict):
         for key in ("nominalStartTime", "nominalEndTime"):
             try:
-                nominal[key] = parse_timestamp(nominal[key])[0]
+                nominal_time[key], _ = parse_timestamp(nominal_time[key])
             except (KeyError, TypeError, ValueError):
                 continue  # absent or not a time: hashed as sent
     return digest(canonical_json(document))

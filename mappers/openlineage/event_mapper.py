@@ -8,7 +8,7 @@ from mappers.canonical.identity import NO_ID
 from mappers.canonical.merge import Row
 from mappers.canonical.rank import Rank, register_order
 from mappers.canonical.rows import JobRow
-from mappers.openlineage import facets as f
+from mappers.openlineage import facets as facet_types
 from mappers.openlineage.datasets import map_dataset
 from mappers.openlineage.event import Event
 from mappers.openlineage.explicit_lineage import DeclaringFacet, LineageAsserter, map_job_lineage
@@ -26,8 +26,10 @@ class MappedEvent(NamedTuple):
 
 
 def map_event(event: Event, options: MappingOptions) -> MappedEvent:
-    if event.job is not None and _is_ignored(event.job[1], options.ignored_jobs):
-        return MappedEvent([], [*event.notes, "events of this job are ignored (intake.ignored_jobs)"])
+    if event.job is not None:
+        _, job_name = event.job
+        if _is_ignored(job_name, options.ignored_jobs):
+            return MappedEvent([], [*event.notes, "events of this job are ignored (intake.ignored_jobs)"])
     builder = RowBuilder(event, options)
     if event.dataset is not None:
         map_dataset(builder, event.dataset, DatasetContext(DatasetRole.DATASET_EVENT, NO_ID, "", NO_ID))
@@ -48,7 +50,7 @@ def _is_ignored(job_name: str, patterns: tuple[str, ...]) -> bool:
 
 def _map_run_event(builder: RowBuilder, event: Event, job: CanonicalName, run_uuid: str) -> None:
     builder.rows.append(_job_row(builder, event, job, Rank.OUTPUT))
-    lineage = facet_value(event.job_facets.get("lineage"), f.LineageFacet, builder.notes)
+    lineage = facet_value(event.job_facets.get("lineage"), facet_types.LineageFacet, builder.notes)
     run = map_run(builder, event, job, explicit=lineage is not None)
     _map_job_facets(builder, event, job, Rank.OUTPUT)
     for role, datasets in ((DatasetRole.INPUT, event.inputs), (DatasetRole.OUTPUT, event.outputs)):
@@ -63,7 +65,7 @@ def _map_job_event(builder: RowBuilder, event: Event, job: CanonicalName) -> Non
     row = _job_row(builder, event, job, Rank.JOB_EVENT)
     if event.inputs or event.outputs:
         row = row._replace(declared_io=builder.event_order)
-    lineage = facet_value(event.job_facets.get("lineage"), f.LineageFacet, builder.notes)
+    lineage = facet_value(event.job_facets.get("lineage"), facet_types.LineageFacet, builder.notes)
     if lineage:
         row = row._replace(
             declared_lineage=register_order(DeclaringFacet.LINEAGE, builder.micros, builder.event_hash)
@@ -93,7 +95,7 @@ def _map_job_facets(
 def _job_row(builder: RowBuilder, event: Event, job: CanonicalName, rank: int) -> JobRow:
     row = builder.job_row(job)
     facets = event.job_facets
-    if (type_assertion := builder.register_value(facets.get("jobType"), f.JobTypeFacet, rank)) is not None:
+    if (type_assertion := builder.register_value(facets.get("jobType"), facet_types.JobTypeFacet, rank)) is not None:
         order, type_facet = type_assertion
         pattern = type_facet.emissionPattern if type_facet else None
         row = row._replace(

@@ -23,7 +23,8 @@ class LineageAsserter(NamedTuple):
 
     run: bytes
     job: CanonicalName | None
-    declared: bytes | None
+    #: Order of the declaration; None for a run.
+    declared_order: bytes | None
 
     @property
     def job_id(self) -> bytes:
@@ -32,7 +33,7 @@ class LineageAsserter(NamedTuple):
     @property
     def evidence(self) -> str:
         """Evidence of the edges: `explicit` if a run reported them, `declared` if a definition declared them."""
-        return "declared" if self.declared else "explicit"
+        return "declared" if self.declared_order else "explicit"
 
 
 def map_job_lineage(builder: RowBuilder, facet: LineageFacet, asserter: LineageAsserter) -> None:
@@ -62,20 +63,20 @@ def _map_dataset_target(
     entries = read_lineage_entry(fields, inputs)
     sources = [*inputs, *(source for field in fields.values() for source in field.inputs)]
     dataset_names = set(source_datasets(entries))
-    dataset_names |= {dataset_name for source in sources if (dataset_name := _dataset_name(source))}
+    dataset_names |= set(filter(None, map(_dataset_name, sources)))
     for namespace, name in sorted(dataset_names):
         source_dataset = builder.reference_dataset(namespace, name)
         _add_edge(builder, "DERIVES", ("dataset", source_dataset.id), ("dataset", target.id), asserter)
     for source in sources:
-        if (job := _source_job(builder, source, asserter)) is not None:
-            _add_edge(builder, "PRODUCES", ("job", job), ("dataset", target.id), asserter)
+        if (job_id := _source_job_id(builder, source, asserter)) is not None:
+            _add_edge(builder, "PRODUCES", ("job", job_id), ("dataset", target.id), asserter)
     set_id = map_column_lineage(builder, entries, asserter.job_id, asserter.run, target.id)
-    if asserter.declared is None:
+    if asserter.declared_order is None:
         builder.rows.append(RunLineageRow(builder.org, target.id, asserter.job_id, asserter.run, True))
         builder.rows.append(RunExplicitLineageRow(builder.org, target.id, asserter.job_id, asserter.run, set_id))
     else:
         builder.rows.append(
-            RunLineageRow(builder.org, target.id, asserter.job_id, NO_ID, False, asserter.declared, set_id)
+            RunLineageRow(builder.org, target.id, asserter.job_id, NO_ID, False, asserter.declared_order, set_id)
         )
 
 
@@ -87,8 +88,8 @@ def _map_job_target(builder: RowBuilder, entry: LineageEntry, asserter: LineageA
         if (dataset_name := _dataset_name(source)) is not None:
             source_dataset = builder.reference_dataset(*dataset_name)
             _add_edge(builder, "CONSUMES", ("dataset", source_dataset.id), ("job", target), asserter)
-        elif (job := _source_job(builder, source, asserter)) is not None:
-            _add_edge(builder, "DERIVES", ("job", job), ("job", target), asserter)
+        elif (job_id := _source_job_id(builder, source, asserter)) is not None:
+            _add_edge(builder, "DERIVES", ("job", job_id), ("job", target), asserter)
 
 
 def _dataset_name(source: LineageSource) -> tuple[str, str] | None:
@@ -97,7 +98,7 @@ def _dataset_name(source: LineageSource) -> tuple[str, str] | None:
     return None
 
 
-def _source_job(builder: RowBuilder, source: LineageSource, asserter: LineageAsserter) -> bytes | None:
+def _source_job_id(builder: RowBuilder, source: LineageSource, asserter: LineageAsserter) -> bytes | None:
     if source.type.upper() != "JOB":
         return None
     if source.namespace and source.name:
@@ -108,4 +109,6 @@ def _source_job(builder: RowBuilder, source: LineageSource, asserter: LineageAss
 def _add_edge(
     builder: RowBuilder, role: str, source: tuple[str, bytes], target: tuple[str, bytes], asserter: LineageAsserter
 ) -> None:
-    builder.add_edge(role, source, target, asserter.job_id, asserter.evidence, declared_lineage=asserter.declared)
+    builder.add_edge(
+        role, source, target, asserter.job_id, asserter.evidence, declared_lineage=asserter.declared_order
+    )

@@ -67,15 +67,15 @@ def parse_facet(name: str, raw: bytes) -> ParsedFacet | None:
 
 @lru_cache(maxsize=4096)
 def _parse_facet(name: str, raw: bytes) -> ParsedFacet | None:
-    value = msgspec.json.decode(raw)
-    if not isinstance(value, dict):
+    content = msgspec.json.decode(raw)
+    if not isinstance(content, dict):
         return None
-    if value.get("_deleted") is True:
+    if content.get("_deleted") is True:
         return ParsedFacet(name, None, digest(b"deleted"), raw, None)
-    if "/spec/facets/" in str(value.get("_schemaURL")):
+    if "/spec/facets/" in str(content.get("_schemaURL")):
         for key in _SPEC_FIELDS:
-            value.pop(key, None)
-    body = canonical_json(value)
+            content.pop(key, None)
+    body = canonical_json(content)
     return ParsedFacet(name, body.decode(), digest(body), raw, _typed_value(name, raw))
 
 
@@ -89,14 +89,14 @@ def _typed_value(name: str, raw: bytes) -> Struct | InvalidInput | None:
         return InvalidInput(str(error))
 
 
-def parse_facets(raw: dict[str, msgspec.Raw] | None, path: str, notes: list[str]) -> dict[str, ParsedFacet]:
-    """Parse the facets of an entity; a value that is not an object is skipped, and a note is added."""
+def parse_facets(raw_facets: dict[str, msgspec.Raw] | None, path: str, notes: list[str]) -> dict[str, ParsedFacet]:
+    """Parse the facets of an entity; a facet that is not an object is skipped, and a note is added."""
     facets = {}
-    for name, value in (raw or {}).items():
-        facet = parse_facet(name, bytes(value))
+    for name, raw_facet in (raw_facets or {}).items():
+        facet = parse_facet(name, bytes(raw_facet))
         if facet is not None:
             facets[name] = facet
-        elif bytes(value) != b"null":
+        elif bytes(raw_facet) != b"null":
             notes.append(f"{path}.{name} is not an object: ignored")
     return facets
 

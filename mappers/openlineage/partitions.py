@@ -46,7 +46,7 @@ def _as_list(value: Any) -> list[Any]:
 def _partition_key(partition: dict[str, Any]) -> str:
     dimensions = partition.get("dimensions")
     if isinstance(dimensions, dict) and dimensions:
-        return _join_parts(f"{_escape(name)}={_escape(_text(value))}" for name, value in dimensions.items())
+        return _join_parts(f"{_escape(name)}={_escape(_as_text(value))}" for name, value in dimensions.items())
     identifier = partition.get("identifier")
     return _join_parts(part for part in identifier.split("/") if part) if isinstance(identifier, str) else ""
 
@@ -64,7 +64,7 @@ def _join_parts(parts: Iterable[str]) -> str:
     return "/".join(sorted(key_parts) if all("=" in part for part in key_parts) else key_parts)
 
 
-def _text(value: Any) -> str:
+def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 

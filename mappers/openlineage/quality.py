@@ -48,7 +48,7 @@ def map_assertions(
                 name,
                 outcome.column or "",
                 builder.micros,
-                *_definition(builder, outcome.assertion, outcome.expected),
+                *_definition_columns(builder, outcome.assertion, outcome.expected),
             )
         )
         _add_result(builder, check_id, run, version, status, outcome)
@@ -92,7 +92,7 @@ def map_run_tests(builder: RowBuilder, facet: RunTestsFacet, job: bytes, run: by
                 outcome.name,
                 "",
                 builder.micros,
-                *_definition(builder, outcome.type, outcome.expected),
+                *_definition_columns(builder, outcome.type, outcome.expected),
             )
         )
         _add_result(builder, check_id, run, None, status, outcome)
@@ -113,11 +113,13 @@ def _as_text(value: Any) -> str | None:
     return canonical_json(value).decode()
 
 
-def _definition(builder: RowBuilder, expression: str | None, expected: Any) -> tuple[bytes, str | None, str | None]:
+def _definition_columns(
+    builder: RowBuilder, expression: str | None, expected: Any
+) -> tuple[bytes, str | None, str | None]:
     """Return order, expression and expected result of a check."""
-    text = _as_text(expected)
-    content = digest(f"{expression}\0{text}".encode())
-    return builder.register_order(0, content), expression, text
+    expected_text = _as_text(expected)
+    content = digest(f"{expression}\0{expected_text}".encode())
+    return builder.register_order(0, content), expression, expected_text
 
 
 def _add_result(

@@ -6,7 +6,7 @@ from mappers.canonical.identity import composite_id
 from mappers.canonical.rank import Rank
 from mappers.canonical.rows import DatasetRegistrationRow
 from mappers.canonical_json import canonical_json
-from mappers.openlineage import facets as f
+from mappers.openlineage import facets as facet_types
 from mappers.openlineage.facet_parser import ParsedDataset, ParsedFacet, facet_value
 from mappers.openlineage.names import CanonicalName
 from mappers.openlineage.row_builder import RowBuilder
@@ -23,7 +23,7 @@ def map_registration(builder: RowBuilder, dataset: ParsedDataset, name: Canonica
     A review outranks the request even if it is older, so sending the request again does not reopen it.
     """
     facet = dataset.facets.get(_FACET)
-    registration = facet_value(facet, f.RegistrationFacet, builder.notes)
+    registration = facet_value(facet, facet_types.RegistrationFacet, builder.notes)
     if registration is None or facet is None:
         return
     status = registration.status.upper()
@@ -55,5 +55,5 @@ def map_registration(builder: RowBuilder, dataset: ParsedDataset, name: Canonica
 def _request_json(facet: ParsedFacet) -> str:
     """Return the request without the members that are stored in columns."""
     body = msgspec.json.decode(facet.body or "{}")
-    column_fields = f.RegistrationFacet.__struct_fields__
+    column_fields = facet_types.RegistrationFacet.__struct_fields__
     return canonical_json({key: value for key, value in body.items() if key not in column_fields}).decode()

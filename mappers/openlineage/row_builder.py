@@ -105,11 +105,13 @@ class RowBuilder:
         """Return the columns for description and owners, which datasets and jobs have in common."""
         columns: dict[str, Any] = {}
         if (documentation := self.register_value(facets.get("documentation"), DocumentationFacet, rank)) is not None:
-            columns["documentation_order"], content = documentation
-            columns["description"] = content.description if content else None
+            columns["documentation_order"], documentation_facet = documentation
+            columns["description"] = documentation_facet.description if documentation_facet else None
         if (ownership := self.register_value(facets.get("ownership"), OwnershipFacet, rank)) is not None:
-            columns["ownership_order"], owners = ownership
-            columns["owner_team"], columns["owner_email"] = team_and_email(owners.owners if owners else None)
+            columns["ownership_order"], ownership_facet = ownership
+            columns["owner_team"], columns["owner_email"] = team_and_email(
+                ownership_facet.owners if ownership_facet else None
+            )
         return columns
 
     def add_namespace(self, name: CanonicalName) -> None:

@@ -6,7 +6,7 @@ from mappers.canonical.identity import digest, run_id
 from mappers.canonical.rank import Rank
 from mappers.canonical.rows import RunRow
 from mappers.canonical_json import canonical_json
-from mappers.openlineage import facets as f
+from mappers.openlineage import facets as facet_types
 from mappers.openlineage.event import Event, normalize_run_uuid
 from mappers.openlineage.facet_parser import ParsedFacet, facet_value, parse_facets
 from mappers.openlineage.names import CanonicalName
@@ -16,9 +16,9 @@ from mappers.timestamps import parse_timestamp
 
 _STATE_RANK = {"START": 1, "RUNNING": 2, "COMPLETE": 3, "ABORT": 4, "FAIL": 5}
 _FACETS_IN_COLUMNS: dict[str, type] = {
-    "parent": f.ParentFacet,
-    "parentRun": f.ParentFacet,
-    "nominalTime": f.NominalTimeFacet,
+    "parent": facet_types.ParentFacet,
+    "parentRun": facet_types.ParentFacet,
+    "nominalTime": facet_types.NominalTimeFacet,
 }
 
 
@@ -30,11 +30,11 @@ def map_run(builder: RowBuilder, event: Event, job: CanonicalName, *, explicit: 
     builder.rows.append(_with_nominal_time(builder, event, _with_parent(builder, event, job, row)))
     in_columns = frozenset(
         name
-        for name in _FACETS_IN_COLUMNS
-        if facet_value(event.run_facets.get(name), _FACETS_IN_COLUMNS[name], []) is not None
+        for name, facet_type in _FACETS_IN_COLUMNS.items()
+        if facet_value(event.run_facets.get(name), facet_type, []) is not None
     )
     builder.add_facets(run, event.run_facets, Rank.OUTPUT, in_columns=in_columns)
-    tests = facet_value(event.run_facets.get("test"), f.RunTestsFacet, builder.notes)
+    tests = facet_value(event.run_facets.get("test"), facet_types.RunTestsFacet, builder.notes)
     if tests:
         map_run_tests(builder, tests, job.id, run)
     map_dependencies(builder, event.run_facets.get("jobDependencies"), job)
@@ -66,12 +66,12 @@ def _run_row(builder: RowBuilder, event: Event, run: bytes, uuid: str, job: byte
 
 def _with_nominal_time(builder: RowBuilder, event: Event, row: RunRow) -> RunRow:
     facet = event.run_facets.get("nominalTime")
-    nominal = facet_value(facet, f.NominalTimeFacet, builder.notes)
+    nominal = facet_value(facet, facet_types.NominalTimeFacet, builder.notes)
     if nominal is None or facet is None:
         return row
     try:
-        start = parse_timestamp(nominal.nominalStartTime)[0]
-        end = parse_timestamp(nominal.nominalEndTime)[0] if nominal.nominalEndTime else None
+        start, _ = parse_timestamp(nominal.nominalStartTime)
+        end, _ = parse_timestamp(nominal.nominalEndTime) if nominal.nominalEndTime else (None, None)
     except ValueError:
         builder.notes.append("nominalTime is not a time: ignored")
         return row
@@ -83,7 +83,7 @@ def _with_nominal_time(builder: RowBuilder, event: Event, row: RunRow) -> RunRow
 
 def _with_parent(builder: RowBuilder, event: Event, job: CanonicalName, row: RunRow) -> RunRow:
     facet = event.run_facets.get("parent") or event.run_facets.get("parentRun")
-    parent = facet_value(facet, f.ParentFacet, builder.notes)
+    parent = facet_value(facet, facet_types.ParentFacet, builder.notes)
     if parent is None or facet is None:
         return row
     parent_uuid, parent_run, parent_job = _add_referenced_run(builder, parent.run, parent.job)
@@ -107,7 +107,7 @@ def _with_parent(builder: RowBuilder, event: Event, job: CanonicalName, row: Run
 
 
 def _add_referenced_run(
-    builder: RowBuilder, run_ref: f.RunRef, job_ref: f.JobRef
+    builder: RowBuilder, run_ref: facet_types.RunRef, job_ref: facet_types.JobRef
 ) -> tuple[str, bytes, CanonicalName]:
     """Add a run that an event refers to; its forwarded facets rank below the facets in its own events."""
     job = builder.reference_job(job_ref.namespace, job_ref.name)
@@ -125,24 +125,26 @@ def map_dependencies(
     builder: RowBuilder, facet: ParsedFacet | None, job: CanonicalName, declared_lineage: bytes | None = None
 ) -> None:
     """Map the upstream and downstream jobs of a job; declared dependencies apply until the next declaration."""
-    content = facet_value(facet, f.JobDependenciesFacet, builder.notes)
+    content = facet_value(facet, facet_types.JobDependenciesFacet, builder.notes)
     if content is None:
         return
-    for upstream, dependencies in ((True, content.upstream), (False, content.downstream)):
+    for is_upstream, dependencies in ((True, content.upstream), (False, content.downstream)):
         # A job may depend on another one in several ways, which are combined in one edge.
-        dependencies_by_job: dict[tuple[str, str], list[f.JobDependency]] = {}
+        dependencies_by_job: dict[tuple[str, str], list[facet_types.JobDependency]] = {}
         for dependency in dependencies or ():
             dependencies_by_job.setdefault((dependency.job.namespace, dependency.job.name), []).append(dependency)
-        for job_name, same_job in dependencies_by_job.items():
+        for job_name, job_dependencies in dependencies_by_job.items():
             other_job = builder.reference_job(*job_name)
-            source_id, target_id = (other_job.id, job.id) if upstream else (job.id, other_job.id)
+            source_id, target_id = (other_job.id, job.id) if is_upstream else (job.id, other_job.id)
             meta = canonical_json(
                 {
-                    "dependency_type": _join_distinct(dependency.dependency_type for dependency in same_job),
+                    "dependency_type": _join_distinct(dependency.dependency_type for dependency in job_dependencies),
                     "sequence_trigger_rule": _join_distinct(
-                        dependency.sequence_trigger_rule for dependency in same_job
+                        dependency.sequence_trigger_rule for dependency in job_dependencies
                     ),
-                    "status_trigger_rule": _join_distinct(dependency.status_trigger_rule for dependency in same_job),
+                    "status_trigger_rule": _join_distinct(
+                        dependency.status_trigger_rule for dependency in job_dependencies
+                    ),
                     "trigger_rule": content.trigger_rule,
                 }
             )
@@ -158,10 +160,10 @@ def _join_distinct(rules: Iterable[str | None]) -> str | None:
 
 def map_boxes(builder: RowBuilder, facet: ParsedFacet | None, job: CanonicalName) -> None:
     """Map the boxes that contain a job, but not their runs, which are unknown."""
-    content = facet_value(facet, f.BoxesFacet, builder.notes)
-    inner = job
+    content = facet_value(facet, facet_types.BoxesFacet, builder.notes)
+    inner_job = job
     for name in reversed(content.boxes if content else ()):
         box = builder.reference_job(job.namespace, name)
-        if box.id != inner.id:
-            builder.add_edge("PARENT", ("job", box.id), ("job", inner.id), inner.id, "explicit")
-        inner = box
+        if box.id != inner_job.id:
+            builder.add_edge("PARENT", ("job", box.id), ("job", inner_job.id), inner_job.id, "explicit")
+        inner_job = box

@@ -16,10 +16,10 @@ from mappers.openlineage.row_builder import RowBuilder
 def map_schema(builder: RowBuilder, dataset: ParsedDataset, name: CanonicalName, rank: Rank) -> bytes | None:
     """Add the schema of a dataset; returns the hash of the schema, or None if there are no columns."""
     facet = dataset.facets.get("schema")
-    value = facet_value(facet, SchemaFacet, builder.notes)
-    if facet is None or value is None:
+    schema_facet = facet_value(facet, SchemaFacet, builder.notes)
+    if facet is None or schema_facet is None:
         return None
-    schema = _cached_schema(facet.digest, value)
+    schema = _cached_schema(facet.digest, schema_facet)
     if schema is None:
         return None
     builder.rows.append(

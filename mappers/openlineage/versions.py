@@ -6,7 +6,7 @@ from mappers.canonical.identity import NO_ID, composite_id, digest, name_based_i
 from mappers.canonical.rank import Rank, register_order
 from mappers.canonical.rows import DatasetVersionRow
 from mappers.naming import storage_path
-from mappers.openlineage import facets as f
+from mappers.openlineage import facets as facet_types
 from mappers.openlineage.facet_parser import ParsedDataset, ParsedFacet, facet_value, is_deleted
 from mappers.openlineage.names import CanonicalName
 from mappers.openlineage.row_builder import DatasetContext, RowBuilder
@@ -25,9 +25,9 @@ class _VersionTag(NamedTuple):
 
 def statistics_columns(builder: RowBuilder, facet: ParsedFacet | None) -> dict[str, Any]:
     """Return the columns that a statistics facet sets; empty if the facet is missing or invalid."""
-    statistics = facet_value(facet, f.StatisticsFacet, builder.notes)
+    statistics = facet_value(facet, facet_types.StatisticsFacet, builder.notes)
     if is_deleted(facet):
-        statistics = f.StatisticsFacet()
+        statistics = facet_types.StatisticsFacet()
     if statistics is None or facet is None:
         return {}
     counts = (statistics.rowCount, statistics.size, statistics.fileCount)
@@ -54,14 +54,14 @@ def map_output_version(
 ) -> None:
     """Map the version that a run wrote; its tag is the run UUID unless the source system reports a version."""
     tag = _VersionTag(register_order(Rank.MENTION, 0, NO_ID), context.run_uuid)
-    version = facet_value(dataset.facets.get("version"), f.DatasetVersionFacet, builder.notes)
+    version = facet_value(dataset.facets.get("version"), facet_types.DatasetVersionFacet, builder.notes)
     columns = statistics_columns(builder, dataset.output_facets.get("outputStatistics"))
     if schema:
         columns |= {"schema_order": builder.register_order(0, schema), "schema_hash": schema}
     subset = dataset.output_facets.get("subset")
     if subset is not None:
         columns |= {"subset_order": builder.register_order(0, subset.digest), "subset_json": subset.body}
-    columns |= _reported_path(builder, dataset) | _idempotency_key(builder, dataset)
+    columns |= _path_columns(builder, dataset) | _idempotency_key_columns(builder, dataset)
     if version:
         tag = _reported_tag(builder, version)
     elif is_deleted(dataset.facets.get("version")):
@@ -71,12 +71,11 @@ def map_output_version(
 
 def map_reported_version(builder: RowBuilder, dataset: ParsedDataset, name: CanonicalName) -> None:
     """Map a version that a DatasetEvent reports, without a known writer."""
-    version = facet_value(dataset.facets.get("version"), f.DatasetVersionFacet, builder.notes)
+    version = facet_value(dataset.facets.get("version"), facet_types.DatasetVersionFacet, builder.notes)
     if version:
         writer = name_based_id("reported version", name.id.hex(), version.datasetVersion)
-        columns = statistics_columns(builder, dataset.facets.get("outputStatistics")) | _reported_path(
-            builder, dataset
-        )
+        columns = statistics_columns(builder, dataset.facets.get("outputStatistics"))
+        columns |= _path_columns(builder, dataset)
         builder.rows.append(_version_row(builder, name, writer, None, _reported_tag(builder, version), **columns))
 
 
@@ -85,23 +84,23 @@ def bounded_version(builder: RowBuilder, tag: str) -> str:
     return builder.bounded_key(tag, "a version")
 
 
-def _reported_path(builder: RowBuilder, dataset: ParsedDataset) -> dict[str, Any]:
+def _path_columns(builder: RowBuilder, dataset: ParsedDataset) -> dict[str, Any]:
     """Return the columns of a reported path; empty if the path follows from the name of the dataset."""
     facet = dataset.facets.get("lineageBridge_path")
-    reported = facet_value(facet, f.DatasetPathFacet, builder.notes)
+    reported = facet_value(facet, facet_types.DatasetPathFacet, builder.notes)
     if facet is not None and is_deleted(facet):
         return {"path_order": builder.register_order(0, facet.digest)}
-    return (
-        {"path_order": builder.register_order(0, facet.digest), "path": reported.path} if reported and facet else {}
-    )
+    if facet is None or reported is None:
+        return {}
+    return {"path_order": builder.register_order(0, facet.digest), "path": reported.path}
 
 
-def _idempotency_key(builder: RowBuilder, dataset: ParsedDataset) -> dict[str, Any]:
+def _idempotency_key_columns(builder: RowBuilder, dataset: ParsedDataset) -> dict[str, Any]:
     """Return the columns of the idempotency key; of several attempts with the same key, readers see only one."""
     facet = dataset.output_facets.get(IDEMPOTENCY_KEY_FACET)
     if facet is not None and is_deleted(facet):
         return {"key_order": builder.register_order(0, facet.digest)}
-    content = facet_value(facet, f.IdempotencyKeyFacet, builder.notes)
+    content = facet_value(facet, facet_types.IdempotencyKeyFacet, builder.notes)
     if content is None or facet is None or not content.key:
         return {}
     return {
@@ -110,7 +109,7 @@ def _idempotency_key(builder: RowBuilder, dataset: ParsedDataset) -> dict[str, A
     }
 
 
-def _reported_tag(builder: RowBuilder, version: f.DatasetVersionFacet) -> _VersionTag:
+def _reported_tag(builder: RowBuilder, version: facet_types.DatasetVersionFacet) -> _VersionTag:
     tag = version.datasetVersion
     return _VersionTag(builder.register_order(Rank.OUTPUT, digest(tag.encode())), bounded_version(builder, tag))
 

@@ -81,7 +81,7 @@ def column_type(type_name: str | None) -> JsonObject:
     fields = (
         _cached_type_fields(text)
         if len(text) <= _MAX_CACHED_CHARACTERS and "<" not in text
-        else _type_fields(_parse(text))
+        else _type_fields(_parse_type(text))
     )
     return fields | {"dataTypeDisplay": text.lower()[:_MAX_DISPLAYED]}
 
@@ -89,10 +89,10 @@ def column_type(type_name: str | None) -> JsonObject:
 @lru_cache(maxsize=4_096)
 def _cached_type_fields(text: str) -> JsonObject:
     """Return the cached type fields of a short type; callers must copy the result before they change it."""
-    return _type_fields(_parse(text))
+    return _type_fields(_parse_type(text))
 
 
-def _parse(text: str) -> _ParsedType:
+def _parse_type(text: str) -> _ParsedType:
     parser = _TypeParser(_SYMBOL.findall(text))
     return parser.type()
 
@@ -100,18 +100,18 @@ def _parse(text: str) -> _ParsedType:
 def _type_fields(parsed: _ParsedType) -> JsonObject:
     keywords = _IGNORED_WORDS.sub("", parsed.keywords).strip()
     if keywords in {"array", "list"} and parsed.inner:
-        element = parsed.inner[0][1]
+        _, element = parsed.inner[0]
         fields: JsonObject = {"dataType": "ARRAY", "arrayDataType": _type_fields(element)["dataType"]}
         children = _struct_children(element)
         return fields | ({"children": children} if children else {})
     if keywords in {"struct", "row", "record"}:
-        return {"dataType": "STRUCT", "children": [_child(*inner) for inner in parsed.inner]}
+        return {"dataType": "STRUCT", "children": [_child_column(*inner) for inner in parsed.inner]}
     if keywords == "map" and parsed.inner:
-        children = _struct_children(parsed.inner[-1][1])
+        _, value_type = parsed.inner[-1]
+        children = _struct_children(value_type)
         return {"dataType": "MAP"} | ({"children": children} if children else {})
-    return _scalar_fields(_DATA_TYPES.get(re.sub(r"\s+", " ", keywords), ""), parsed.arguments) or _fallback_fields(
-        keywords
-    )
+    data_type = _DATA_TYPES.get(re.sub(r"\s+", " ", keywords), "")
+    return _scalar_fields(data_type, parsed.arguments) or _fallback_fields(keywords)
 
 
 def _scalar_fields(data_type: str, arguments: tuple[str, ...]) -> JsonObject | None:
@@ -128,19 +128,17 @@ def _scalar_fields(data_type: str, arguments: tuple[str, ...]) -> JsonObject | N
 
 def _fallback_fields(keywords: str) -> JsonObject:
     """Return the type fields for the first keyword, such as INTERVAL for `interval year`."""
-    first = keywords.partition(" ")[0]
-    return (
-        {"dataType": "ARRAY", "arrayDataType": "UNKNOWN"}
-        if first in {"array", "list"}
-        else {"dataType": {"map": "MAP", "interval": "INTERVAL"}.get(first, "UNKNOWN")}
-    )
+    first_keyword = keywords.partition(" ")[0]
+    if first_keyword in {"array", "list"}:
+        return {"dataType": "ARRAY", "arrayDataType": "UNKNOWN"}
+    return {"dataType": {"map": "MAP", "interval": "INTERVAL"}.get(first_keyword, "UNKNOWN")}
 
 
 def _struct_children(parsed: _ParsedType) -> list[JsonObject]:
-    return [_child(*inner) for inner in parsed.inner] if parsed.keywords in {"struct", "row", "record"} else []
+    return [_child_column(*inner) for inner in parsed.inner] if parsed.keywords in {"struct", "row", "record"} else []
 
 
-def _child(name: str, parsed: _ParsedType) -> JsonObject:
+def _child_column(name: str, parsed: _ParsedType) -> JsonObject:
     return {"name": name, **_type_fields(parsed)}
 
 
@@ -154,7 +152,7 @@ class _TypeParser:
     def _peek(self) -> str:
         return self._symbols[self._position] if self._position < len(self._symbols) else ""
 
-    def _take(self) -> str:
+    def _next_symbol(self) -> str:
         symbol = self._peek()
         self._position += 1
         return symbol
@@ -165,43 +163,46 @@ class _TypeParser:
         arguments: tuple[str, ...] = ()
         inner: tuple[tuple[str, _ParsedType], ...] = ()
         while self._peek() and self._peek() not in {">", ",", ")"}:
-            symbol = self._take()
+            symbol = self._next_symbol()
             if symbol == "(":
-                arguments += self._arguments()
+                arguments += self._parse_arguments()
             elif symbol == "<":
-                inner = self._inner(has_names=keywords[-1:] in (["struct"], ["row"], ["record"]))
+                inner = self._parse_inner_types(has_names=keywords[-1:] in (["struct"], ["row"], ["record"]))
             elif symbol == ":" or symbol[0] in "'\"":
                 continue
             elif symbol.lower() == "comment":
-                self._take()
+                self._next_symbol()
             else:
                 keywords.append(symbol.lower())
         return _ParsedType(" ".join(keywords), arguments, inner)
 
-    def _arguments(self) -> tuple[str, ...]:
+    def _parse_arguments(self) -> tuple[str, ...]:
         arguments: list[str] = []
         depth = 1
         while depth and self._peek():
-            symbol = self._take()
-            depth += (symbol == "(") - (symbol == ")")
+            symbol = self._next_symbol()
+            if symbol == "(":
+                depth += 1
+            elif symbol == ")":
+                depth -= 1
             if depth and symbol != ",":
                 arguments.append(symbol)
         return tuple(arguments)
 
-    def _inner(self, *, has_names: bool) -> tuple[tuple[str, _ParsedType], ...]:
+    def _parse_inner_types(self, *, has_names: bool) -> tuple[tuple[str, _ParsedType], ...]:
         inner: list[tuple[str, _ParsedType]] = []
         while self._peek() and self._peek() != ">":
-            name = self._name() if has_names else ""
+            name = self._parse_field_name() if has_names else ""
             inner.append((name, self.type()))
             if self._peek() in {",", ")"}:
-                self._take()
-        self._take()
+                self._next_symbol()
+        self._next_symbol()
         return tuple(inner)
 
-    def _name(self) -> str:
-        name = self._take()
+    def _parse_field_name(self) -> str:
+        name = self._next_symbol()
         if name.startswith(("`", '"')):
             name = name[1:-1].replace("``", "`")
         if self._peek() == ":":
-            self._take()
+            self._next_symbol()
         return name

@@ -8,7 +8,7 @@ from mappers.canonical_json import JsonObject
 from mappers.openmetadata.column_types import column_type
 from mappers.openmetadata.fqn import EntityName, entity_name
 
-_MAX_NAME_CHARACTERS = 300
+MAX_COLUMN_NAME_CHARACTERS = 300
 
 
 class NestedColumns(NamedTuple):
@@ -19,7 +19,7 @@ class NestedColumns(NamedTuple):
     skipped: list[str]
 
 
-def nest_columns(columns: Iterable[SchemaColumn], max_characters: int = _MAX_NAME_CHARACTERS) -> NestedColumns:
+def nest_columns(columns: Iterable[SchemaColumn], max_characters: int = MAX_COLUMN_NAME_CHARACTERS) -> NestedColumns:
     """Nest columns and make their names valid; of several columns with the same path, the first is used."""
     result = NestedColumns([], {}, [])
     open_levels: list[tuple[str, tuple[str, ...], list[JsonObject]]] = [("", (), result.columns)]

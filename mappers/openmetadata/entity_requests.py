@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from mappers.canonical.columns import SchemaColumn
 from mappers.canonical_json import JsonObject
-from mappers.openmetadata.columns import NestedColumns, nest_columns
+from mappers.openmetadata.columns import MAX_COLUMN_NAME_CHARACTERS, NestedColumns, nest_columns
 from mappers.openmetadata.descriptions import escape_description
 from mappers.openmetadata.fqn import EntityName, fqn
 from mappers.openmetadata.locations import EntityLocation, ServiceRef
@@ -85,7 +85,8 @@ class DatasetRequests(NamedTuple):
 
 def dataset_requests(location: EntityLocation, dataset: DatasetContent) -> DatasetRequests:
     """Build the requests that create a dataset at its location."""
-    columns = nest_columns(dataset.columns, *([_MAX_FIELD_NAME_CHARACTERS] if location.kind == "topic" else []))
+    is_topic = location.kind == "topic"
+    columns = nest_columns(dataset.columns, _MAX_FIELD_NAME_CHARACTERS if is_topic else MAX_COLUMN_NAME_CHARACTERS)
     parents = [service_request(location.service), *_parent_requests(location)]
     body = {
         **name_keys(location.name),
@@ -153,11 +154,10 @@ def _topic_body(
 def _message_field(column: JsonObject) -> JsonObject:
     """Convert a column to a message field, which has fewer types and no length."""
     members = {key: column[key] for key in ("name", "displayName", "description", "dataTypeDisplay") if key in column}
-    data_type = column["dataType"]
-    field = {
-        **members,
-        "dataType": _FIELD_TYPES.get(data_type, data_type if data_type in _FIELD_TYPES.values() else "UNKNOWN"),
-    }
+    field_type = column["dataType"]
+    if field_type not in _FIELD_TYPES.values():
+        field_type = _FIELD_TYPES.get(field_type, "UNKNOWN")
+    field = {**members, "dataType": field_type}
     if column.get("children"):
         field["children"] = [_message_field(child) for child in column["children"]]
     return field

@@ -67,8 +67,8 @@ def desired_fields(facet: Mapping[str, Any], vocabulary: TagVocabulary) -> dict[
         DESCRIPTION: facet.get("description"),
         DISPLAY_NAME: facet.get("displayName"),
         DOMAIN: facet.get("domain"),
-        TIER: _qualify(_TIERS, facet.get("tier")),
-        CERTIFICATION: _qualify(_CERTIFICATIONS, facet.get("certification")),
+        TIER: _qualified_label(_TIERS, facet.get("tier")),
+        CERTIFICATION: _qualified_label(_CERTIFICATIONS, facet.get("certification")),
         RETENTION: f"P{facet['retentionDays']}D" if "retentionDays" in facet else None,
         (CUSTOM, "category"): facet.get("category"),
     }
@@ -106,7 +106,7 @@ def _desired_column_fields(
 
 def entity_fields(entity: JsonObject) -> dict[FieldPath, FieldValue]:
     """Read the governance fields of an entity, with texts as stored."""
-    labels = _tags(entity)
+    labels = _tag_fqns(entity)
     tiers = sorted(tag for tag in labels if tag.startswith(TIER_LABELS))
     certification = (entity.get("certification") or {}).get("tagLabel") or {}
     domains = [str(reference["fullyQualifiedName"]) for reference in own_references(entity, "domains")]
@@ -130,7 +130,7 @@ def entity_fields(entity: JsonObject) -> dict[FieldPath, FieldValue]:
         fields[CUSTOM, name] = frozenset(map(str, value)) if isinstance(value, list) else value
     for path, column in entity_columns(entity):
         name = ".".join(path)
-        fields[COLUMNS, name, "tags"] = _tags(column)
+        fields[COLUMNS, name, "tags"] = _tag_fqns(column)
         fields[COLUMNS, name, "description"] = column.get("description") or None
     return {path: value for path, value in fields.items() if value not in (None, frozenset())}
 
@@ -143,20 +143,22 @@ def entity_columns(entity: JsonObject) -> Iterator[tuple[tuple[str, ...], JsonOb
 def located_columns(entity: JsonObject) -> Iterator[tuple[str, tuple[str, ...], JsonObject]]:
     """Yield the columns of a table with JSON pointer and path; the names in a path may contain dots."""
 
-    def walk(
+    def walk_columns(
         pointer: str, columns: Sequence[JsonObject], parent: tuple[str, ...]
     ) -> Iterator[tuple[str, tuple[str, ...], JsonObject]]:
         for index, column in enumerate(columns):
             path = (*parent, str(column["name"]))
             yield f"{pointer}/{index}", path, column
-            yield from walk(f"{pointer}/{index}/children", column.get("children") or (), path)
+            yield from walk_columns(f"{pointer}/{index}/children", column.get("children") or (), path)
 
-    return walk("/columns", entity.get("columns") or (), ())
+    return walk_columns("/columns", entity.get("columns") or (), ())
 
 
 def to_remote_value(path: FieldPath, value: FieldValue) -> FieldValue:
     """Convert a value to the form that the server stores."""
-    return escape_description(value) or None if is_text(path) and isinstance(value, str) else value
+    if is_text(path) and isinstance(value, str):
+        return escape_description(value) or None
+    return value
 
 
 def to_local_value(path: FieldPath, value: FieldValue) -> FieldValue:
@@ -174,7 +176,7 @@ def own_references(entity: JsonObject, key: str) -> list[JsonObject]:
     return [reference for reference in entity.get(key) or () if not reference.get("inherited")]
 
 
-def _tags(owner: JsonObject) -> frozenset[str]:
+def _tag_fqns(owner: JsonObject) -> frozenset[str]:
     return frozenset(str(label["tagFQN"]) for label in _direct_labels(owner) if not is_term(label))
 
 
@@ -192,7 +194,7 @@ def is_term(label: JsonObject) -> bool:
     return label.get("source") == "Glossary"
 
 
-def _qualify(classification: str, label: str | None) -> str | None:
+def _qualified_label(classification: str, label: str | None) -> str | None:
     return label if label is None or label.startswith(f"{classification}.") else f"{classification}.{label}"
 
 

@@ -43,11 +43,11 @@ def build_patch(entity: JsonObject, changes: FieldValues, references: ReferenceI
     """Build the operations that change fields of an entity; a value of None removes a field."""
     operations: list[JsonObject] = []
     labels: dict[str | None, dict[FieldPath, FieldValue]] = {}
-    custom: dict[str, FieldValue] = {}
+    custom_properties: dict[str, FieldValue] = {}
     for path, value in changes.items():
         if path[0] == CUSTOM:
             _, property_name = path
-            custom[property_name] = value
+            custom_properties[property_name] = value
         elif path in (TAGS, TERMS, TIER):
             labels.setdefault(None, {})[path] = value
         elif path[0] == COLUMNS and path[-1] == "tags":
@@ -57,20 +57,22 @@ def build_patch(entity: JsonObject, changes: FieldValues, references: ReferenceI
     for path in (DESCRIPTION, DISPLAY_NAME, RETENTION, OWNERS, DOMAIN, PRODUCTS, CERTIFICATION):
         if path in changes:
             (field_name,) = path
-            operations += _set_member(entity, field_name, _patch_value(entity, path, changes[path], references))
+            operations += _member_operations(
+                entity, field_name, _patch_value(entity, path, changes[path], references)
+            )
     for labeled_column, fields in sorted(labels.items(), key=lambda item: item[0] or ""):
-        operations += _replace_labels(entity, labeled_column, fields)
+        operations += _label_operations(entity, labeled_column, fields)
     for path, value in changes.items():
         if path[0] == COLUMNS and path[-1] == "description":
             _, column_name, _ = path
-            operations += _set_description(entity, column_name, value)
-    return operations + _set_custom_properties(entity, custom)
+            operations += _description_operations(entity, column_name, value)
+    return operations + _custom_property_operations(entity, custom_properties)
 
 
 _MEMBER_NAMES = {"domain": "domains"}
 
 
-def _set_member(entity: JsonObject, field_name: str, value: Any) -> list[JsonObject]:
+def _member_operations(entity: JsonObject, field_name: str, value: Any) -> list[JsonObject]:
     key = _MEMBER_NAMES.get(field_name, field_name)
     if value is not None:
         return [{"op": "add", "path": f"/{key}", "value": value}]
@@ -79,7 +81,7 @@ def _set_member(entity: JsonObject, field_name: str, value: Any) -> list[JsonObj
 
 def _patch_value(entity: JsonObject, path: FieldPath, value: FieldValue, references: ReferenceIds) -> Any:
     """Return the value that a patch sets; owners keep their existing order."""
-    if path == DOMAIN:  # only the first domain is ours; some servers allow several, and the others stay
+    if path == DOMAIN:  # only the first domain is ours; some servers allow several, and the others are kept
         other_domains = [_reference(str(domain["id"]), "domain") for domain in own_references(entity, "domains")[1:]]
         our_domain = [] if value is None else [_reference(references.domains[str(value)], "domain")]
         return our_domain + [domain for domain in other_domains if domain not in our_domain]
@@ -107,17 +109,17 @@ def _reference_names(entity: JsonObject, key: str) -> list[str]:
     return [f"{reference['type']}:{reference['name']}" for reference in entity.get(key) or ()]
 
 
-def _replace_labels(entity: JsonObject, column_name: str | None, fields: FieldValues) -> list[JsonObject]:
-    """Replace the labels of an entity or column that belong to the given fields; all other labels stay."""
-    located = _pointer(entity, column_name)
+def _label_operations(entity: JsonObject, column_name: str | None, fields: FieldValues) -> list[JsonObject]:
+    """Replace the labels of an entity or column that belong to the given fields, and keep all other labels."""
+    located = _locate_column(entity, column_name)
     if located is None:
         return []
     pointer, owner = located
     existing = {_label_key(label): label for label in owner.get("tags") or ()}
-    keys = [key for key, label in existing.items() if not _belongs_to(label, fields)]
+    label_keys = [key for key, label in existing.items() if not _belongs_to_fields(label, fields)]
     for path, value in fields.items():
-        keys += [(tag, path == TERMS) for tag in sorted(as_set(value))]
-    labels = [existing.get((tag, term)) or _new_label(tag, term=term) for tag, term in dict.fromkeys(keys)]
+        label_keys += [(tag, path == TERMS) for tag in sorted(as_set(value))]
+    labels = [existing.get((tag, term)) or _new_label(tag, term=term) for tag, term in dict.fromkeys(label_keys)]
     return [{"op": "add", "path": f"{pointer}/tags", "value": labels}]
 
 
@@ -126,7 +128,7 @@ def _label_key(label: JsonObject) -> tuple[str, bool]:
     return str(label["tagFQN"]), is_term(label)
 
 
-def _belongs_to(label: JsonObject, fields: FieldValues) -> bool:
+def _belongs_to_fields(label: JsonObject, fields: FieldValues) -> bool:
     if is_derived(label):
         return False
     if is_term(label):
@@ -134,8 +136,8 @@ def _belongs_to(label: JsonObject, fields: FieldValues) -> bool:
     return (TIER if str(label["tagFQN"]).startswith(TIER_LABELS) else TAGS) in fields
 
 
-def _set_description(entity: JsonObject, column_name: str, value: FieldValue) -> list[JsonObject]:
-    located = _pointer(entity, column_name)
+def _description_operations(entity: JsonObject, column_name: str, value: FieldValue) -> list[JsonObject]:
+    located = _locate_column(entity, column_name)
     if located is None:
         return []
     pointer, column = located
@@ -144,7 +146,7 @@ def _set_description(entity: JsonObject, column_name: str, value: FieldValue) ->
     return [{"op": "add", "path": f"{pointer}/description", "value": escape_description(str(value))}]
 
 
-def _pointer(entity: JsonObject, column_name: str | None) -> tuple[str, JsonObject] | None:
+def _locate_column(entity: JsonObject, column_name: str | None) -> tuple[str, JsonObject] | None:
     """Return JSON pointer and body of a column, or of the entity without a column name."""
     if column_name is None:
         return "", entity
@@ -154,10 +156,12 @@ def _pointer(entity: JsonObject, column_name: str | None) -> tuple[str, JsonObje
     )
 
 
-def _set_custom_properties(entity: JsonObject, custom: Mapping[str, FieldValue]) -> list[JsonObject]:
-    """Set custom properties; other custom properties of the entity stay."""
+def _custom_property_operations(entity: JsonObject, custom_properties: Mapping[str, FieldValue]) -> list[JsonObject]:
+    """Set or remove custom properties, and keep the other custom properties of the entity."""
     existing = entity.get("extension")
-    values = {name: sorted(value) if isinstance(value, frozenset) else value for name, value in custom.items()}
+    values = {
+        name: sorted(value) if isinstance(value, frozenset) else value for name, value in custom_properties.items()
+    }
     assigned = {name: value for name, value in values.items() if value is not None}
     if not existing:
         return [{"op": "add", "path": "/extension", "value": assigned}] if assigned else []
@@ -178,5 +182,5 @@ def _new_label(tag: str, *, term: bool) -> JsonObject:
     return {"tagFQN": tag, "source": source, "labelType": label_type, "state": "Confirmed"}
 
 
-def _reference(id_: str, kind: str) -> JsonObject:
-    return {"id": id_, "type": kind}
+def _reference(entity_id: str, kind: str) -> JsonObject:
+    return {"id": entity_id, "type": kind}

@@ -118,9 +118,11 @@ def locate_dataset(layout: ServiceLayout, namespace: str, name: str) -> EntityLo
     mapping = find_mapping(layout.mappings, namespace)
     scheme = source_type(namespace)
     kind = _entity_type(scheme, layout)
-    service = ServiceRef(*_service(scheme, kind, mapping), mapping.service if mapping else layout.service)
+    service = ServiceRef(
+        *_service_kind_and_type(scheme, kind, mapping), mapping.service if mapping else layout.service
+    )
     if kind == "table":
-        parents, entity = _table(scheme, namespace, name, mapping)
+        parents, entity = _table_parents_and_name(scheme, namespace, name, mapping)
     elif kind == "apiEndpoint":
         parents, entity = (_DEFAULT if mapping else namespace,), name
     else:  # no levels between service and entity
@@ -138,19 +140,21 @@ def _entity_type(scheme: str, layout: ServiceLayout) -> EntityType:
     return "mlmodel" if scheme in _MODEL_SCHEMES else "table"
 
 
-def _service(scheme: str, kind: EntityType, mapping: ServiceMapping | None) -> tuple[str, str]:
+def _service_kind_and_type(scheme: str, kind: EntityType, mapping: ServiceMapping | None) -> tuple[str, str]:
     """Return kind and type of a service; only a mapped service gets the type of its system."""
-    service, custom = CUSTOM_SERVICES[kind]
+    service_kind, custom_type = CUSTOM_SERVICES[kind]
     if mapping is None:
-        return service, custom
-    system_types = {
-        "table": _DATABASE_SERVICES.get(scheme, (custom,))[0],
-        "container": _STORAGE_SERVICES.get(scheme, custom),
-    }
-    return service, system_types.get(kind, _MESSAGING_SERVICES.get(scheme, custom) if kind == "topic" else custom)
+        return service_kind, custom_type
+    if kind == "table" and scheme in _DATABASE_SERVICES:
+        service_type, _ = _DATABASE_SERVICES[scheme]
+        return service_kind, service_type
+    system_types = {"container": _STORAGE_SERVICES, "topic": _MESSAGING_SERVICES}.get(kind, {})
+    return service_kind, system_types.get(scheme, custom_type)
 
 
-def _table(scheme: str, namespace: str, name: str, mapping: ServiceMapping | None) -> tuple[tuple[str, ...], str]:
+def _table_parents_and_name(
+    scheme: str, namespace: str, name: str, mapping: ServiceMapping | None
+) -> tuple[tuple[str, ...], str]:
     database, schema, table = _split_name(scheme, name)
     if mapping is None:
         return (f"{namespace}/{database}" if database else namespace, schema or _DEFAULT), table
@@ -163,7 +167,7 @@ def _table(scheme: str, namespace: str, name: str, mapping: ServiceMapping | Non
     templates = (mapping.database or "{database}", mapping.schema or "{schema}")
     if mapping.schema is not None and "{folder}" in mapping.schema:
         table = name.rpartition("/")[2]
-    return tuple(_fill(template, values) for template in templates), table
+    return tuple(_fill_template(template, values) for template in templates), table
 
 
 def _split_name(scheme: str, name: str) -> tuple[str, str, str]:
@@ -179,7 +183,7 @@ def _split_name(scheme: str, name: str) -> tuple[str, str, str]:
     return database, schema, table
 
 
-def _fill(template: str, values: dict[str, str]) -> str:
+def _fill_template(template: str, values: dict[str, str]) -> str:
     for placeholder, value in values.items():
         template = template.replace(f"{{{placeholder}}}", value)
     return template

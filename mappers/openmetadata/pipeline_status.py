@@ -66,21 +66,21 @@ def pipeline_status(run: RunContent, timestamp: int) -> JsonObject:
     }
     if run.ended is not None and run.status != "STARTED":
         body["endTime"] = run.ended
-    if error := _error(run):
+    if error := _run_error(run):
         body["error"] = error
     if parameters := {key: value for key, value in zip(_NOMINAL_TIMES, run.nominal, strict=True) if value}:
         body["parameters"] = parameters
     if run.inputs:
-        body["inputs"] = [_usage(usage) for usage in run.inputs[:_MAX_DATASETS]]
+        body["inputs"] = [_usage_members(usage) for usage in run.inputs[:_MAX_DATASETS]]
     if run.outputs:
-        body["outputs"] = [_usage(usage) for usage in run.outputs[:_MAX_DATASETS]]
-        counts = [usage.rows for usage in run.outputs if usage.rows is not None]
-        if counts:
-            body["metrics"] = {"totalRowsProcessed": sum(counts)}
+        body["outputs"] = [_usage_members(usage) for usage in run.outputs[:_MAX_DATASETS]]
+        row_counts = [usage.rows for usage in run.outputs if usage.rows is not None]
+        if row_counts:
+            body["metrics"] = {"totalRowsProcessed": sum(row_counts)}
     return body
 
 
-def _error(run: RunContent) -> JsonObject | None:
+def _run_error(run: RunContent) -> JsonObject | None:
     """Build the error of a run: the first line of the text as the message, and the full text as the stack trace."""
     failed_step = next((step.name for step in run.steps if step.status == "FAILED"), None)
     if run.status == "FAILED":
@@ -120,7 +120,7 @@ def _task_status(name: str, runs: list[TaskExecution]) -> JsonObject:
     return body
 
 
-def _usage(usage: DatasetUsage) -> JsonObject:
+def _usage_members(usage: DatasetUsage) -> JsonObject:
     size = known_size(usage.bytes, usage.rows)
     members = {"datasetFQN": usage.fqn, "rowCount": usage.rows, "sizeBytes": size, "version": usage.version}
     return {key: value for key, value in members.items() if value is not None}

@@ -49,8 +49,8 @@ def locate_job(layout: ServiceLayout, namespace: str, name: str, integration: st
         return PipelineLocation(
             ServiceRef("pipelineService", _CUSTOM, layout.service), pipeline_name._replace(display_name=name or None)
         )
-    type_ = _SERVICE_TYPES.get((integration or "").upper(), _CUSTOM)
-    return PipelineLocation(ServiceRef("pipelineService", type_, mapping.service), entity_name(name))
+    service_type = _SERVICE_TYPES.get((integration or "").upper(), _CUSTOM)
+    return PipelineLocation(ServiceRef("pipelineService", service_type, mapping.service), entity_name(name))
 
 
 def pipeline_requests(location: PipelineLocation, job: PipelineContent) -> tuple[EntityRequest, EntityRequest]:
@@ -67,12 +67,12 @@ def pipeline_requests(location: PipelineLocation, job: PipelineContent) -> tuple
 def _task_bodies(tasks: Iterable[PipelineTask]) -> list[JsonObject]:
     """Build tasks sorted by name; of several tasks with the same name, the first is used."""
     names = {task.name: entity_name(task.name) for task in tasks}
-    by_name: dict[str, JsonObject] = {}
+    bodies_by_name: dict[str, JsonObject] = {}
     for task in sorted(tasks, key=lambda task: task.name):
         body = name_keys(names[task.name])
         if task.sql:
             body["taskSQL"] = task.sql
         if downstream := sorted({names[task_name].name for task_name in task.downstream if task_name in names}):
             body["downstreamTasks"] = downstream
-        by_name.setdefault(body["name"], body)
-    return list(by_name.values())
+        bodies_by_name.setdefault(body["name"], body)
+    return list(bodies_by_name.values())

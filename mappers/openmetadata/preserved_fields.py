@@ -132,8 +132,8 @@ def _choose_value(key: str, desired: Any, existing: Any) -> Any:
     if key in _PARTIAL_ADDRESSES:
         return existing if str(existing).endswith(desired) else desired
     if key in _COLUMN_CONTAINERS:
-        inner = _COLUMN_CONTAINERS[key]
-        return {**existing, inner: _merge_parts(desired.get(inner), existing.get(inner), _TYPE_MEMBERS)}
+        list_name = _COLUMN_CONTAINERS[key]
+        return {**existing, list_name: _merge_parts(desired.get(list_name), existing.get(list_name), _TYPE_MEMBERS)}
     if key == "columns":
         return _merge_parts(desired, existing, _TYPE_MEMBERS)
     return _merge_parts(desired, existing, frozenset()) if key == "tasks" else desired
@@ -157,7 +157,7 @@ def _merge_parts(
 
 def _without_removed_columns(body: JsonObject, existing: JsonObject) -> JsonObject:
     """Drop constraints and partitions on columns that the update removes, because the server would reject them."""
-    removed = _names(existing.get("columns")) - _names(body.get("columns"))
+    removed = _column_names(existing.get("columns")) - _column_names(body.get("columns"))
     if not removed:
         return body
     if "tableConstraints" in body:
@@ -177,28 +177,30 @@ def _without_removed_columns(body: JsonObject, existing: JsonObject) -> JsonObje
     return body
 
 
-def _names(columns: Iterable[JsonObject] | None) -> set[str]:
+def _column_names(columns: Iterable[JsonObject] | None) -> set[str]:
     return {column["name"] for column in columns or ()}
 
 
 def differing_fields(collection: str, desired: JsonObject, entity: JsonObject) -> list[str]:
     """List the members of a request whose values the entity lacks."""
     body = preserve_fields(collection, desired, entity)
-    lacking = [
+    return sorted(
         key
         for key, value in body.items()
-        if key not in _LOCATION_MEMBERS
-        and not (entity.get(key) if key in _EDITABLE_TEXTS else _contains(entity.get(key), value))
-    ]
-    return sorted(lacking)
+        if key not in _LOCATION_MEMBERS and not _has_value(key, entity.get(key), value)
+    )
+
+
+def _has_value(key: str, existing: Any, value: Any) -> bool:
+    """True if a member has the requested value; an editable text may have any value, but must not be empty."""
+    return bool(existing) if key in _EDITABLE_TEXTS else _contains(existing, value)
 
 
 def _contains(existing: Any, value: Any) -> bool:
     """True if an existing value has everything that a request sets; items with names are matched by name."""
     if isinstance(value, Mapping):
         return isinstance(existing, Mapping) and all(
-            bool(existing.get(key)) if key in _EDITABLE_TEXTS else _contains(existing.get(key), item)
-            for key, item in value.items()
+            _has_value(key, existing.get(key), member) for key, member in value.items()
         )
     if not isinstance(value, list) or not all(isinstance(item, Mapping) and "name" in item for item in value):
         return bool(existing == value)

@@ -20,6 +20,10 @@ _COLUMN_METRICS = {
     "min": ("min",),
     "max": ("max",),
 }
+#: Proportions, each with the count from which it is derived.
+_PROPORTIONS = {
+    "nullProportion": "nullCount", "uniqueProportion": "uniqueCount", "distinctProportion": "distinctCount",
+}  # fmt: skip
 #: Table operations by lifecycle change; a run without a change may have done anything, and counts as WRITE.
 _OPERATIONS = {
     "CREATE": "WRITE", "OVERWRITE": "WRITE", "ALTER": "UPDATE", "TRUNCATE": "DELETE", "APPEND": "INSERT",
@@ -85,16 +89,7 @@ def _column_profiles(
 
 def _metric_members(measured: Mapping[str, Any], rows: float | None) -> JsonObject:
     """Return the measured and derived metrics of a column."""
-    body: JsonObject = {
-        key: value
-        for key, names in _COLUMN_METRICS.items()
-        if (value := next((measured[name] for name in names if _is_metric(key, measured.get(name))), None))
-        is not None
-    }
-    quantiles = measured.get("quantiles")
-    if "median" not in body and isinstance(quantiles, Mapping):
-        median = next((_as_number(quantiles.get(key)) for key in _MEDIAN_KEYS if key in quantiles), None)
-        body |= {} if median is None else {"median": median}
+    body = _measured_metrics(measured)
     values, nulls = _as_number(body.get("valuesCount")), _as_number(body.get("nullCount"))
     total = rows if rows is not None else values
     if total is None and values is not None and nulls is not None:
@@ -107,13 +102,27 @@ def _metric_members(measured: Mapping[str, Any], rows: float | None) -> JsonObje
     if "sum" in body and values:
         derived["mean"] = body["sum"] / values
     if total:
-        for key, count_key in (("nullProportion", "nullCount"), ("uniqueProportion", "uniqueCount"),
-                        ("distinctProportion", "distinctCount")):  # fmt: skip
+        for key, count_key in _PROPORTIONS.items():
             if count_key in body:
                 derived[key] = body[count_key] / total
         if values is not None:
             derived["valuesPercentage"] = 100 * values / total
     return derived | body
+
+
+def _measured_metrics(measured: Mapping[str, Any]) -> JsonObject:
+    """Return the metrics that the producer measured, under their standard names."""
+    metrics: JsonObject = {}
+    for key, names in _COLUMN_METRICS.items():
+        metric = next((measured[name] for name in names if _is_metric(key, measured.get(name))), None)
+        if metric is not None:
+            metrics[key] = metric
+    quantiles = measured.get("quantiles")
+    if "median" not in metrics and isinstance(quantiles, Mapping):
+        median = next((_as_number(quantiles.get(key)) for key in _MEDIAN_KEYS if key in quantiles), None)
+        if median is not None:
+            metrics["median"] = median
+    return metrics
 
 
 def _is_metric(key: str, value: Any) -> bool:

@@ -76,8 +76,12 @@ def _case_name(check: CheckDefinition, subject: CheckSubject) -> str:
 
 def case_result(status: str, timestamp: int, details: dict[str, Any]) -> JsonObject:
     expected, actual = _as_text(details.get("expected")), _as_text(details.get("actual"))
-    parts = [status if status in {"WARN", "SKIP"} else None, f"expected {expected}" if expected else None]
-    parts += [f"found {actual}" if actual else None, _as_text(details.get("content"))]
+    parts = [
+        status if status in {"WARN", "SKIP"} else None,
+        f"expected {expected}" if expected else None,
+        f"found {actual}" if actual else None,
+        _as_text(details.get("content")),
+    ]
     body: JsonObject = {
         "timestamp": timestamp,
         "testCaseStatus": _STATUSES[status],

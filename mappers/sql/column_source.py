@@ -76,31 +76,34 @@ def compose(steps: Sequence[tuple[str, QueryLineage]], result: str, inputs: Coll
     an input nor an earlier step have no sources.
     """
     input_names = frozenset(name.lower() for name in inputs)
-    resolved: dict[str, QueryLineage] = {}
+    resolved_steps: dict[str, QueryLineage] = {}
     for name, lineage in steps:
-        resolved[name.lower()] = _resolve(lineage, resolved, input_names)
-    return resolved[result.lower()]
+        resolved_steps[name.lower()] = _inline_intermediate_views(lineage, resolved_steps, input_names)
+    return resolved_steps[result.lower()]
 
 
-def _resolve(lineage: QueryLineage, resolved: dict[str, QueryLineage], inputs: frozenset[str]) -> QueryLineage:
+def _inline_intermediate_views(
+    lineage: QueryLineage, resolved_steps: dict[str, QueryLineage], inputs: frozenset[str]
+) -> QueryLineage:
     columns = {
-        name: tuple(sorted(_resolve_sources(sources, resolved, inputs))) for name, sources in lineage.columns.items()
+        name: tuple(sorted(_inline_sources(sources, resolved_steps, inputs)))
+        for name, sources in lineage.columns.items()
     }
-    dataset_level = _resolve_sources(lineage.dataset_level, resolved, inputs)
+    dataset_level = _inline_sources(lineage.dataset_level, resolved_steps, inputs)
     views = lineage.views | {source.view for sources in lineage.columns.values() for source in sources}
     views |= {source.view for source in lineage.dataset_level}
-    steps = [resolved[view] for view in views if view in resolved]
+    steps = [resolved_steps[view] for view in views if view in resolved_steps]
     dataset_level = dataset_level.union(*(step.dataset_level for step in steps))
-    input_views = frozenset(view for view in views if view not in resolved and view in inputs)
+    input_views = frozenset(view for view in views if view not in resolved_steps and view in inputs)
     return QueryLineage(columns, tuple(sorted(dataset_level)), input_views.union(*(step.views for step in steps)))
 
 
-def _resolve_sources(
-    sources: Iterable[ColumnSource], resolved: dict[str, QueryLineage], inputs: frozenset[str]
+def _inline_sources(
+    sources: Iterable[ColumnSource], resolved_steps: dict[str, QueryLineage], inputs: frozenset[str]
 ) -> ColumnSources:
     input_sources: set[ColumnSource] = set()
     for source in sources:
-        step = resolved.get(source.view)
+        step = resolved_steps.get(source.view)
         if step is not None:
             transformation = ColumnTransformation(source.type, source.subtype, source.masking)
             input_sources |= apply_transformation(_column_sources(step, source.column), transformation)

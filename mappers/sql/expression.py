@@ -73,7 +73,8 @@ def expand_star(
 
 def _column_sources(node: exp.Expression, scope: Scope, queries: SubqueryReader) -> ColumnSources:
     if isinstance(node, exp.Star) or isinstance(node.this, exp.Star):
-        return NO_SOURCES.union(*(column.sources for column in expand_star(node, scope, queries)[0]))
+        columns, _ = expand_star(node, scope, queries)
+        return NO_SOURCES.union(*(column.sources for column in columns))
     sources = scope.resolve([part.name for part in node.parts]) if isinstance(node, exp.Column) else NO_SOURCES
     if isinstance(sources, str):
         queries.add_problem(node, sources)
@@ -126,7 +127,7 @@ def _compared_operands(node: exp.Expression) -> _Operands:
 
 def _window_operands(node: exp.Expression, scope: Scope) -> _Operands:
     """Yield partition and sort keys, which are inline or in a named window of the WINDOW clause."""
-    seen: set[str] = set()
+    visited_names: set[str] = set()
     window: exp.Expression | None = node
     while window is not None:
         for key in ("partition_by", "order"):
@@ -137,5 +138,5 @@ def _window_operands(node: exp.Expression, scope: Scope) -> _Operands:
                 if expression
             )
         name = window.text("alias").lower()
-        window = scope.windows.get(name) if name not in seen else None
-        seen.add(name)
+        window = scope.windows.get(name) if name not in visited_names else None
+        visited_names.add(name)

@@ -97,7 +97,7 @@ class FromClause:
     def _relation(self, node: exp.Expression) -> Relation:
         match node:
             case exp.Table(this=exp.Identifier()):
-                return self._view(node)
+                return self._named_relation(node)
             case exp.Lateral(this=exp.Query()):
                 return self._queries.relation(node.this, self._scope)
             case exp.Subquery(this=exp.Table()):
@@ -107,17 +107,17 @@ class FromClause:
             case _:
                 return self._table_function(node.this or node, node)
 
-    def _view(self, node: exp.Table) -> Relation:
+    def _named_relation(self, node: exp.Table) -> Relation:
         name = view_name(node) or ""
         cte = None if node.db else self._scope.ctes.get(name)
         return cte or view_relation(name, self._schemas.get(name))
 
     def _parenthesized_join(self, node: exp.Expression) -> Relation:
         """Analyze a parenthesized join that has an alias."""
-        inner = Scope(self._scope.ctes, self._scope.outer)
-        clause = FromClause(self._queries, self._schemas, inner)
+        inner_scope = Scope(self._scope.ctes, self._scope.outer)
+        clause = FromClause(self._queries, self._schemas, inner_scope)
         clause.add(node)
-        return Relation(tuple(inner.row), clause.dataset_level, inner.incomplete_views())
+        return Relation(tuple(inner_scope.row), clause.dataset_level, inner_scope.incomplete_views())
 
     def _table_function(self, function: exp.Expression, node: exp.Expression) -> Relation:
         sources = find_sources(function, self._scope, self._queries, TRANSFORMATION)
@@ -130,9 +130,9 @@ class FromClause:
 
     def _apply_pivots(self, node: exp.Expression, relation: Relation) -> Relation:
         for pivot in node.args.get("pivots") or ():
-            inner = Scope(self._scope.ctes, self._scope.outer)
-            inner.add(self._relation_name(node), relation)
-            relation = apply_pivot(pivot, inner, relation, self._queries)
+            pivot_scope = Scope(self._scope.ctes, self._scope.outer)
+            pivot_scope.add(self._relation_name(node), relation)
+            relation = apply_pivot(pivot, pivot_scope, relation, self._queries)
         return relation
 
     def _add_join(self, node: exp.Join) -> None:
@@ -140,16 +140,20 @@ class FromClause:
         left_columns, relation_count = list(scope.row), len(scope.relations)
         self.add(node.this)
         right_columns = scope.row[len(left_columns) :]
-        if on := node.args.get("on"):
-            self.dataset_level |= find_sources(on, scope, self._queries, JOIN)
-        shared = [identifier.name for identifier in node.args.get("using") or ()]
+        if condition := node.args.get("on"):
+            self.dataset_level |= find_sources(condition, scope, self._queries, JOIN)
+        shared_names = [identifier.name for identifier in node.args.get("using") or ()]
         if node.method == "NATURAL":
-            shared = [
+            shared_names = [
                 column.name for column in left_columns if any(column.matches(right.name) for right in right_columns)
             ]
-        if shared:
-            keys = [self._join_key(node, name, left_columns, right_columns) for name in shared]
-            scope.row = [*keys, *exclude_columns(left_columns, shared), *exclude_columns(right_columns, shared)]
+        if shared_names:
+            keys = [self._join_key(node, name, left_columns, right_columns) for name in shared_names]
+            scope.row = [
+                *keys,
+                *exclude_columns(left_columns, shared_names),
+                *exclude_columns(right_columns, shared_names),
+            ]
         if node.kind in {"SEMI", "ANTI"}:
             scope.row = left_columns
             del scope.relations[relation_count:]
@@ -162,17 +166,21 @@ class FromClause:
         right_columns: Iterable[RelationColumn],
     ) -> RelationColumn:
         """Merge the two columns of a join key; the kind of join determines which side the value comes from."""
-        left, right = (
+        left_column, right_column = (
             next((column for column in columns if column.matches(name)), None)
             for columns in (left_columns, right_columns)
         )
-        for side in (left, right):
+        for side in (left_column, right_column):
             if side is None and self._scope.incomplete_views() is None:
                 self._queries.add_problem(node, f"column {name} is not on both sides of the join")
-        sides = [column for column in (left, right) if column]
-        self.dataset_level |= frozenset().union(*(apply_transformation(column.sources, JOIN) for column in sides))
+        join_columns = [column for column in (left_column, right_column) if column]
+        self.dataset_level |= frozenset().union(
+            *(apply_transformation(column.sources, JOIN) for column in join_columns)
+        )
         if node.side == "FULL":
-            sources = NO_SOURCES.union(*(apply_transformation(column.sources, TRANSFORMATION) for column in sides))
-            return RelationColumn(left.name if left else name, sources)
-        preserved = right if node.side == "RIGHT" else left
+            sources = NO_SOURCES.union(
+                *(apply_transformation(column.sources, TRANSFORMATION) for column in join_columns)
+            )
+            return RelationColumn(left_column.name if left_column else name, sources)
+        preserved = right_column if node.side == "RIGHT" else left_column
         return preserved or RelationColumn(name, NO_SOURCES)

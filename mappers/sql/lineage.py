@@ -19,7 +19,7 @@ def trace_columns(sql: str, schemas: Mapping[str, Sequence[str]]) -> QueryLineag
     and unknown table functions create are unknown, so references to them have no sources. Unknown functions count as
     TRANSFORMATION.
     """
-    query, analyzer, relation = _analyze(sql, schemas)
+    query, analyzer, relation = _analyze_text(sql, schemas)
     if analyzer.problems:
         raise InvalidSql(next(iter(analyzer.problems)))
     columns: dict[str, ColumnSources] = {}
@@ -36,10 +36,13 @@ def missing_columns(sql: str, schemas: Mapping[str, Sequence[str]]) -> list[str]
 
     Columns that could belong to a view without a schema are not reported.
     """
-    return list(_analyze(sql, schemas)[1].problems)
+    _, analyzer, _ = _analyze_text(sql, schemas)
+    return list(analyzer.problems)
 
 
-def _analyze(sql: str, schemas: Mapping[str, Sequence[str]]) -> tuple[exp.Expression, "_QueryAnalyzer", Relation]:
+def _analyze_text(
+    sql: str, schemas: Mapping[str, Sequence[str]]
+) -> tuple[exp.Expression, "_QueryAnalyzer", Relation]:
     query = parse_query(sql)
     analyzer = _QueryAnalyzer(sql, schemas)
     try:
@@ -72,11 +75,11 @@ class _QueryAnalyzer:
         if isinstance(query, exp.Values):
             return _values_relation(query)
         analyze = self._analyze_set_operation if isinstance(query, exp.SetOperation) else self._analyze_wrapped
-        inner = analyze(query, context)
+        relation = analyze(query, context)
         scope = Scope(context.ctes)
-        scope.add((), inner)
-        scope.outputs = list(inner.columns)
-        return inner._replace(dataset_level=inner.dataset_level | sort_sources(query, scope, self))
+        scope.add((), relation)
+        scope.outputs = list(relation.columns)
+        return relation._replace(dataset_level=relation.dataset_level | sort_sources(query, scope, self))
 
     def _add_ctes(self, query: exp.Expression, context: Scope) -> Scope:
         """Add the relations of a WITH clause; each relation can refer to the relations before it."""
@@ -115,14 +118,14 @@ class _QueryAnalyzer:
             left = left.this
         relation = self._analyze(left, context)
         for operation in reversed(operations):
-            relation = self._combine(operation, relation, self._analyze(operation.expression, context))
+            relation = self._combine_relations(operation, relation, self._analyze(operation.expression, context))
         return relation
 
-    def _combine(self, operation: exp.SetOperation, left: Relation, right: Relation) -> Relation:
+    def _combine_relations(self, operation: exp.SetOperation, left: Relation, right: Relation) -> Relation:
         dataset_level = left.dataset_level | right.dataset_level
         if not isinstance(operation, exp.Union):
-            compared = apply_to_all([*left.columns, *right.columns], FILTER)
-            return left._replace(dataset_level=dataset_level | compared)
+            compared_sources = apply_to_all([*left.columns, *right.columns], FILTER)
+            return left._replace(dataset_level=dataset_level | compared_sources)
         columns = _merge_columns(left, right, by_name=bool(operation.args.get("by_name")))
         complete = left.incomplete_views is None and right.incomplete_views is None
         if complete and len(left.columns) != len(right.columns) and not operation.args.get("by_name"):
@@ -155,8 +158,8 @@ def _merge_columns(left: Relation, right: Relation, *, by_name: bool) -> list[Re
 
 def _values_relation(query: exp.Values) -> Relation:
     """Create the relation of literal rows, which have no sources."""
-    first = query.expressions[0] if query.expressions else None
-    width = len(first.expressions) if isinstance(first, exp.Tuple) else 1
+    first_row = query.expressions[0] if query.expressions else None
+    width = len(first_row.expressions) if isinstance(first_row, exp.Tuple) else 1
     alias = query.args.get("alias")
     aliases = [identifier.name for identifier in alias.args.get("columns") or ()] if alias else []
     return Relation(

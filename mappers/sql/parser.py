@@ -71,7 +71,7 @@ def _parse_single_query(sql: str) -> exp.Expression:
     dialect = Dialect.get_or_raise("spark")
     tokens = dialect.tokenize(sql)
     _reject_other_statements(tokens)
-    (statement, *_) = _parse(dialect, tokens, sql)
+    (statement, *_) = _parse_statements(dialect, tokens, sql)
     if isinstance(statement, exp.Select) and statement.args.get("into"):
         raise InvalidSql(f"{_position(tokens[0])}: SELECT INTO writes a table: a step only reads")
     if not isinstance(statement, exp.Query | exp.Values):
@@ -82,7 +82,7 @@ def _parse_single_query(sql: str) -> exp.Expression:
     return statement
 
 
-def _parse(dialect: Dialect, tokens: list[Token], sql: str) -> list[exp.Expression | None]:
+def _parse_statements(dialect: Dialect, tokens: list[Token], sql: str) -> list[exp.Expression | None]:
     try:
         with without_parser_warnings():
             return dialect.parser().parse(tokens, sql)
@@ -113,22 +113,22 @@ def _position(token: Token) -> str:
 
 
 def _abbreviate(text: str) -> str:
-    flat = printable(" ".join(text.split()))
-    return flat if len(flat) <= _MAX_SHOWN_CHARACTERS else f"{flat[:_MAX_SHOWN_CHARACTERS]}..."
+    single_line = printable(" ".join(text.split()))
+    return single_line if len(single_line) <= _MAX_SHOWN_CHARACTERS else f"{single_line[:_MAX_SHOWN_CHARACTERS]}..."
 
 
 def _syntax_error(sql: str, error: SqlglotError) -> InvalidSql:
     if isinstance(error, ParseError) and error.errors:
-        first = error.errors[0]
-        token_text = str(first.get("highlight") or "")
-        description = str(first.get("description") or "cannot be parsed").partition(" but got ")[0]
+        first_error = error.errors[0]
+        token_text = str(first_error.get("highlight") or "")
+        description = str(first_error.get("description") or "cannot be parsed").partition(" but got ")[0]
         problem = (
             f"unexpected {_abbreviate(token_text)}"
             if "Unexpected token" in description
             else f"{description} near {_abbreviate(token_text)}"
         )
-        column = max(int(first.get("col") or 1) - len(token_text) + 1, 1)
-        return InvalidSql(f"line {first.get('line') or 1}, column {column}: {problem[0].lower()}{problem[1:]}")
+        column = max(int(first_error.get("col") or 1) - len(token_text) + 1, 1)
+        return InvalidSql(f"line {first_error.get('line') or 1}, column {column}: {problem[0].lower()}{problem[1:]}")
     # The text cannot be tokenized: a quote or a comment is not closed.
     stripped = sql.rstrip()
     line, column = stripped.count("\n") + 1, len(stripped) - stripped.rfind("\n") - 1

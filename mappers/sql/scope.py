@@ -64,8 +64,8 @@ def view_relation(view: str, columns: Sequence[str] | None) -> Relation:
 
 def merge_incomplete_views(*groups: frozenset[str] | None) -> frozenset[str] | None:
     """Return all views with unknown columns; None if all columns are known."""
-    present = [group for group in groups if group is not None]
-    return frozenset().union(*present) if present else None
+    incomplete_groups = [group for group in groups if group is not None]
+    return frozenset().union(*incomplete_groups) if incomplete_groups else None
 
 
 def generated_relation(names: Iterable[str], sources: ColumnSources) -> Relation:
@@ -125,7 +125,8 @@ class Scope:
         """Find the sources of a name in this or an outer scope, or the error if the name is unknown or ambiguous."""
         scope: Scope | None = self
         while scope is not None:
-            for candidate in scope.resolve_candidates(parts):
+            candidate = next(scope.resolve_candidates(parts), None)
+            if candidate is not None:
                 return candidate
             scope = scope.outer
         if len(parts) == 1 and parts[0].lower() in _PLAIN_FUNCTIONS:
@@ -149,8 +150,10 @@ class Scope:
     def _from_row(self, parts: Sequence[str]) -> Iterator[ColumnSources | str]:
         columns = [column for column in self.row if column.matches(parts[0])]
         if len(columns) > 1:
-            owners = [".".join(member.name) for member in self.relations if member.relation.columns_named(parts[0])]
-            yield f"column {parts[0]} is ambiguous: it is in {' and in '.join(filter(None, owners))}"
+            relation_names = [
+                ".".join(member.name) for member in self.relations if member.relation.columns_named(parts[0])
+            ]
+            yield f"column {parts[0]} is ambiguous: it is in {' and in '.join(filter(None, relation_names))}"
         elif columns:
             yield _field_sources(columns[0].sources, parts[1:])
 
@@ -180,8 +183,12 @@ class Scope:
         names = list(dict.fromkeys(column.name for member in searched for column in member.relation.columns))
         nearest = get_close_matches(parts[-1].lower(), [candidate.lower() for candidate in names], n=1, cutoff=0.0)
         suggestion = next((candidate for candidate in names if nearest and candidate.lower() == nearest[0]), None)
-        where = ", ".join(dict.fromkeys(".".join(member.name) or "a subquery" for member in searched)) or "no view"
-        return f"there is no column {name} in {where}" + (f"; the nearest is {suggestion}" if suggestion else "")
+        searched_names = (
+            ", ".join(dict.fromkeys(".".join(member.name) or "a subquery" for member in searched)) or "no view"
+        )
+        return f"there is no column {name} in {searched_names}" + (
+            f"; the nearest is {suggestion}" if suggestion else ""
+        )
 
 
 def _field_sources(sources: ColumnSources, fields: Sequence[str]) -> ColumnSources:
@@ -190,5 +197,5 @@ def _field_sources(sources: ColumnSources, fields: Sequence[str]) -> ColumnSourc
 
 
 def exclude_columns(columns: Iterable[RelationColumn], names: Iterable[str]) -> list[RelationColumn]:
-    hidden = {name.lower() for name in names}
-    return [column for column in columns if column.name.lower() not in hidden]
+    excluded_names = {name.lower() for name in names}
+    return [column for column in columns if column.name.lower() not in excluded_names]

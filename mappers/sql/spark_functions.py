@@ -68,7 +68,7 @@ _OPERATORS: dict[type[exp.Expression], str] = {
     exp.GT: ">", exp.GTE: ">=", exp.LT: "<", exp.LTE: "<=", exp.NullSafeEQ: "<=>",
 }  # fmt: skip
 _FORMATTERS: dict[type[exp.Expression], Callable[[Any], str]] = {
-    exp.Case: lambda node: f"CASE {' '.join(_branches(node))} END",
+    exp.Case: lambda node: f"CASE {' '.join(_case_parts(node))} END",
     exp.Column: lambda node: node.name,
     exp.Identifier: lambda node: node.name,
     exp.Literal: lambda node: node.name,
@@ -101,11 +101,11 @@ def column_name(node: exp.Expression) -> str:
     if operator := _OPERATORS.get(type(node)):
         return f"({column_name(node.this)} {operator} {column_name(node.expression)})"
     if isinstance(node, exp.Func) and not isinstance(node, _NOT_CALLS):
-        return f"{_spark_name(node)}({', '.join(map(column_name, _arguments(node)))})"
+        return f"{_spark_function_name(node)}({', '.join(map(column_name, _arguments(node)))})"
     return node.sql(dialect="spark")
 
 
-def _branches(node: exp.Case) -> list[str]:
+def _case_parts(node: exp.Case) -> list[str]:
     parts = [column_name(node.this)] if node.this else []
     branches = node.args.get("ifs") or ()
     parts += [f"WHEN {column_name(branch.this)} THEN {column_name(branch.args['true'])}" for branch in branches]
@@ -121,12 +121,12 @@ def _dot_prefix(node: exp.Dot) -> str:
     return "" if isinstance(root.this, exp.Column) else f"{column_name(node.this)}."
 
 
-def _spark_name(node: exp.Func) -> str:
+def _spark_function_name(node: exp.Func) -> str:
     return node.name if isinstance(node, exp.Anonymous) else node.sql(dialect="spark").partition("(")[0].lower()
 
 
 def _arguments(node: exp.Expression) -> list[exp.Expression]:
     keys = ("expressions",) if isinstance(node, exp.Anonymous) else node.arg_types
     values = (node.args.get(key) for key in keys)
-    items = (item for value in values for item in (value if isinstance(value, list) else [value]))
-    return [item for item in items if isinstance(item, exp.Expression)]
+    arguments = (argument for value in values for argument in (value if isinstance(value, list) else [value]))
+    return [argument for argument in arguments if isinstance(argument, exp.Expression)]

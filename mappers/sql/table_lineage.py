@@ -41,10 +41,10 @@ class ScriptTables(NamedTuple):
     unparsed: list[int]
 
 
-def script_tables(text: str) -> ScriptTables:
+def script_tables(script: str) -> ScriptTables:
     """List the tables of each statement; a statement that cannot be parsed does not affect the rest."""
     result = ScriptTables([], [])
-    for number, statement in enumerate(_statements(text), 1):
+    for number, statement in enumerate(_parsed_statements(script), 1):
         if statement is None or isinstance(statement, _NO_STATEMENT):
             result.unparsed.append(number)
         elif isinstance(statement, exp.Command):
@@ -60,18 +60,18 @@ def script_tables(text: str) -> ScriptTables:
     return result
 
 
-def _statements(text: str) -> Iterator[exp.Expression | None]:
+def _parsed_statements(script: str) -> Iterator[exp.Expression | None]:
     """Parse the statements one by one; yields None for a statement that cannot be parsed."""
     dialect = Dialect.get_or_raise(None)
     try:
-        tokens = dialect.tokenize(text)
+        tokens = dialect.tokenize(script)
     except SqlglotError:
         yield None
         return
     for statement_tokens in _split_statements(tokens):
         try:
             with without_parser_warnings():
-                statement = dialect.parser(error_level=ErrorLevel.IMMEDIATE).parse(statement_tokens, text)[0]
+                (statement, *_) = dialect.parser(error_level=ErrorLevel.IMMEDIATE).parse(statement_tokens, script)
         except (SqlglotError, RecursionError):
             statement = None
         yield statement
