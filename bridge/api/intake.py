@@ -98,28 +98,27 @@ class Intake:
         if sent is None:
             return _CLIENT_DISCONNECTED
         try:
-            compressed = _content_encoding(headers) == "gzip"
-            return RequestBody(
-                sent, _check_value_count(decompress_gzip(sent, self._max_decompressed) if compressed else sent)
-            )
+            is_compressed = _content_encoding(headers) == "gzip"
+            content = decompress_gzip(sent, self._max_decompressed) if is_compressed else sent
+            _check_value_count(content)
         except (InvalidInput, InputTooLarge) as error:
-            return RequestBody(
-                sent, b"", error.with_traceback(None)
-            )  # the traceback would keep the partial content alive
+            # The traceback would keep the partial content alive.
+            return RequestBody(sent, b"", error.with_traceback(None))
+        return RequestBody(sent, content)
 
     async def _receive_body(self, headers: Headers, receive: Receive) -> bytes | None:
         length = headers.get("content-length", "")
         if length.isdecimal() and (len(length) > _LENGTH_DIGITS or int(length) > self._max_body):
             raise InputTooLarge(f"the body has {length[:_LENGTH_DIGITS]} bytes; the limit is {self._max_body}")
         chunks: list[bytes] = []
-        size = 0
+        received_bytes = 0
         while True:
             message = await receive()
             if message["type"] == "http.disconnect":
                 return None
             chunks.append(message.get("body", b""))
-            size += len(chunks[-1])
-            if size > self._max_body:
+            received_bytes += len(chunks[-1])
+            if received_bytes > self._max_body:
                 raise InputTooLarge(f"the body has more than {self._max_body} bytes")
             if not message.get("more_body"):
                 return b"".join(chunks)
@@ -136,12 +135,11 @@ class Intake:
         return None
 
 
-def _check_value_count(body: bytes) -> bytes:
-    """Return the body; raises InputTooLarge if it could contain more values than fit into memory."""
+def _check_value_count(body: bytes) -> None:
+    """Raise InputTooLarge if a body could contain more values than fit into memory."""
     commas = body.count(b",")  # commas in strings count too; the limit leaves room for them
     if commas >= _MAX_VALUES:
         raise InputTooLarge(f"the body may hold {commas + 1} values; the limit is {_MAX_VALUES}")
-    return body
 
 
 def _content_encoding(headers: Headers) -> str:

@@ -134,7 +134,9 @@ async def _ingest_events(
     successful = edges = 0
     failed: list[dict[str, Any]] = []
     for start in range(0, len(payloads), intake.max_group):
-        items = [intake.reader.read(bytes(raw), _SOURCE) for raw in payloads[start : start + intake.max_group]]
+        items = [
+            intake.reader.read(bytes(payload), _SOURCE) for payload in payloads[start : start + intake.max_group]
+        ]
         if (unavailable := await intake.commit(items)) is not None:
             return unavailable
         for index, item in enumerate(items, start):

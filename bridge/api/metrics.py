@@ -47,7 +47,7 @@ class Metrics:
         )
         for result in ("kept", "broken"):
             self._contract_checks.labels(result=result)
-        self._merged = {flag: self._accepted.labels(merged=str(flag).lower()) for flag in (True, False)}
+        self._merged = {merged: self._accepted.labels(merged=str(merged).lower()) for merged in (True, False)}
         for reason in _REASONS:
             self._rejected.labels(reason=reason)  # start at 0: a counter that starts at 1 shows no increase
         self._add_gauge("lineage_bridge_events_waiting", "Events waiting for a commit", committer.pending_events)

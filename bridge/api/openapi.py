@@ -59,7 +59,8 @@ def _query_operations() -> tuple[dict[tuple[str, str], OpenApiObject], dict[str,
 def _query_operation(
     path: str, query_type: type[Query[Any]], result_schema: OpenApiObject, example: OpenApiObject
 ) -> OpenApiObject:
-    schema = _schema_components([query_type])[1][public_name(query_type.__name__)]
+    _, schemas = _schema_components([query_type])
+    schema = schemas[public_name(query_type.__name__)]
     content = {"application/json": {"schema": result_schema, "example": example["answer"]}}
     statuses: tuple[int, ...] = (400, 401, 403, 404, 500, 503) if query_type.subject else (400, 401, 403, 500, 503)
     statuses += (409,) if query_type is ResolveVersionQuery else ()
@@ -79,13 +80,14 @@ def _parameter_object(path: str, name: str, schema: OpenApiObject, *, required: 
     in_path = f"{{{name}}}" in path
     value_schema = _without_null(schema)
     description = value_schema.get("description") or schema.get("description")
-    extra = {"default": schema["default"]} if schema.get("default") is not None else {}
-    extra |= {"format": schema["format"]} if "format" in schema else {}
+    extra_keywords = {"default": schema["default"]} if schema.get("default") is not None else {}
+    extra_keywords |= {"format": schema["format"]} if "format" in schema else {}
     return {
         "name": name,
         "in": "path" if in_path else "query",
         "required": in_path or required or (name == "name" and "by-name" in path),
-        "schema": {key: keyword_value for key, keyword_value in value_schema.items() if key != "description"} | extra,
+        "schema": {key: keyword_value for key, keyword_value in value_schema.items() if key != "description"}
+        | extra_keywords,
         **({"description": description} if description else {}),
     }
 

@@ -204,7 +204,7 @@ class FileFollowerTask:
             self._follower = make_file_follower(
                 settings, settings.intake.tail, reader, committer, metrics.count_ingested
             )
-            self._task = asyncio.create_task(self._follow(self._follower))
+            self._task = asyncio.create_task(self._run_follower(self._follower))
 
     async def stop(self) -> None:
         """Stop after the current group of events."""
@@ -212,7 +212,7 @@ class FileFollowerTask:
             self._follower.stop()
             await self._task
 
-    async def _follow(self, follower: FileFollower) -> None:
+    async def _run_follower(self, follower: FileFollower) -> None:
         try:
             await follower.run()
         except Exception as error:  # noqa: BLE001 - requests are still served; readiness and the log show the failure

@@ -42,7 +42,7 @@ def show(
     for setting in settings:
         typer.echo(
             escape(
-                f"{'.'.join(setting.path)}: {_as_json(setting.value)}" + (f"  # {setting.origin}" if origin else "")
+                f"{'.'.join(setting.path)}: {_json_text(setting.value)}" + (f"  # {setting.origin}" if origin else "")
             )
         )
 
@@ -58,16 +58,16 @@ def check(config: Config = None) -> None:
 
 
 def _list_settings(loaded: "LoadedSettings") -> Iterator[Setting]:
-    for path, value in _leaves((), loaded.settings.model_dump(mode="json", by_alias=True)):
+    for path, value in _leaf_values((), loaded.settings.model_dump(mode="json", by_alias=True)):
         yield Setting(path, _mask_secrets(path, value), loaded.origins.get(path, "default"))
 
 
-def _leaves(path: tuple[str, ...], content: Any) -> Iterator[tuple[tuple[str, ...], Any]]:
+def _leaf_values(path: tuple[str, ...], content: Any) -> Iterator[tuple[tuple[str, ...], Any]]:
     if not isinstance(content, dict):
         yield path, content
         return
     for key, value in content.items():
-        yield from _leaves((*path, key), value)
+        yield from _leaf_values((*path, key), value)
 
 
 def _mask_secrets(path: tuple[str, ...], value: Any) -> Any:
@@ -90,7 +90,7 @@ def _nest_settings(settings: list[Setting], *, origin: bool) -> dict[str, Any]:
     return {"settings": values} | origins
 
 
-def _as_json(value: Any) -> str:
+def _json_text(value: Any) -> str:
     import json
 
     return json.dumps(value, ensure_ascii=False)

@@ -109,7 +109,8 @@ def drop_dead(id_: Id, target: Target = None, config: Config = None) -> None:
 
 
 def _summary_line(item: "SyncItemResult") -> str:
-    subject = f"{item.about.namespace} {item.about.name}" if item.about else (item.entity.name if item.entity else "")
+    entity_name = item.entity.name if item.entity else ""
+    subject = f"{item.about.namespace} {item.about.name}" if item.about else entity_name
     short_id = f"{item.kind}-{item.id.partition('-')[2][:_SHORT_ID_LENGTH]}"
     return f"{short_id}  {item.outcome or 'pending'}  {subject}  {item.reason or ''}".rstrip()
 

@@ -36,9 +36,11 @@ def explain(
     from bridge.queries.explain import ExplainQuery
 
     parameters = dataset_parameters(namespace, name)
-    edge = {"source_namespace": source[0], "source_name": source[1]} if source else {}
+    source_namespace, source_name = source or (None, None)
     explanation = QueryRunner(config, url, api_key).run_or_exit(
-        ExplainQuery(**parameters, **edge, field=column, limit=limit)
+        ExplainQuery(
+            **parameters, source_namespace=source_namespace, source_name=source_name, field=column, limit=limit
+        )
     )
     print_result(
         explanation, map(escape, _explanation_lines(explanation, column)), as_json=output is OutputFormat.json

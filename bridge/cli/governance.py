@@ -78,7 +78,7 @@ def plan(
 
     assets, problems = _load_valid_assets(paths)
     with _open_sync(load_settings(config)) as sync:
-        changes, dataset_plans = sync.plan(assets, prune=_can_prune(prune, problems))
+        changes, dataset_plans = sync.plan(assets, prune=_should_prune(problems, requested=prune))
     print_result(
         plan_json(changes, dataset_plans, problems),
         map(escape, plan_lines(changes, dataset_plans)),
@@ -101,7 +101,7 @@ def push(
     assets, problems = _load_valid_assets(paths)
     with _open_sync(load_settings(config), policy) as sync:
         decisions = sync.resolve_conflicts(assets, _ask_which_side_wins) if policy is ConflictPolicy.ask else {}
-        changes, results = sync.push(assets, decisions, prune=_can_prune(prune, problems))
+        changes, results = sync.push(assets, decisions, prune=_should_prune(problems, requested=prune))
     answer = push_json(changes, results, problems)
     print_result(answer, map(escape, push_lines(changes, results)), as_json=output is OutputFormat.json)
     raise typer.Exit(0 if answer["done"] else 1)
@@ -189,11 +189,11 @@ def _load_valid_assets(paths: Sequence[Path]) -> "tuple[list[LoadedAsset], list[
     return result.loaded, result.problems
 
 
-def _can_prune(prune: bool, problems: Sequence[str]) -> bool:
-    """Whether to prune; not while files are invalid, because their assets would look removed."""
-    if prune and problems:
+def _should_prune(problems: Sequence[str], *, requested: bool) -> bool:
+    """Whether to prune: if requested, but not while files are invalid, because their assets would look removed."""
+    if requested and problems:
         typer.echo("problem: --prune is ignored until all files are valid", err=True)
-    return prune and not problems
+    return requested and not problems
 
 
 @contextmanager

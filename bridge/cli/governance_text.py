@@ -56,9 +56,7 @@ def _imported_lines(plan: "DatasetPlan") -> Iterator[str]:
 def plan_json(result: "ApplyResult", plans: "Sequence[DatasetPlan]", problems: Sequence[str]) -> dict[str, Any]:
     return {
         "datasets": [_dataset_plan_json(plan) for plan in plans],
-        "waiting": [
-            {"namespace": name[0], "name": name[1], "reason": reason} for name, reason in result.pending.items()
-        ],
+        "waiting": _pending_json(result),
         "left": [
             {"namespace": orphan.namespace, "name": orphan.name, "file": orphan.source} for orphan in result.orphaned
         ],
@@ -67,11 +65,19 @@ def plan_json(result: "ApplyResult", plans: "Sequence[DatasetPlan]", problems: S
     }
 
 
+def _pending_json(result: "ApplyResult") -> list[dict[str, str]]:
+    return [
+        {"namespace": namespace, "name": name, "reason": reason}
+        for (namespace, name), reason in result.pending.items()
+    ]
+
+
 def _dataset_plan_json(plan: "DatasetPlan") -> dict[str, Any]:
+    namespace, name = plan.name
     diff = plan.remote_diff
     return {
-        "namespace": plan.name[0],
-        "name": plan.name[1],
+        "namespace": namespace,
+        "name": name,
         "files": [loaded.source for loaded in plan.loaded],
         "store": _fields_json(plan.store_changes) | dict.fromkeys(plan.changed_facets, "changed"),
         "openmetadata": _fields_json(diff.changes) if diff else {},
@@ -104,19 +110,19 @@ def push_lines(result: "ApplyResult", results: "Sequence[PushResult]") -> Iterat
 def push_json(result: "ApplyResult", results: "Sequence[PushResult]", problems: Sequence[str]) -> dict[str, Any]:
     failed = [push for push in results if push.outcome not in (*_SUCCESSFUL, Outcome.WAITING)]
     return {
-        "datasets": [
-            {
-                "namespace": push.name[0],
-                "name": push.name[1],
-                "outcome": push.outcome,
-                "reason": push.reason,
-                "changed": push.changed,
-            }
-            for push in results
-        ],
-        "waiting": [
-            {"namespace": name[0], "name": name[1], "reason": reason} for name, reason in result.pending.items()
-        ],
+        "datasets": [_push_result_json(push) for push in results],
+        "waiting": _pending_json(result),
         "problems": list(problems),
         "done": not failed and not problems,
+    }
+
+
+def _push_result_json(push: "PushResult") -> dict[str, Any]:
+    namespace, name = push.name
+    return {
+        "namespace": namespace,
+        "name": name,
+        "outcome": push.outcome,
+        "reason": push.reason,
+        "changed": push.changed,
     }

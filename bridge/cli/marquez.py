@@ -110,6 +110,7 @@ def _parse_since(since: str | None) -> int | None:
     if since is None:
         return None
     try:
-        return parse_timestamp(since)[0]
+        micros, _ = parse_timestamp(since)
     except ValueError as error:
         raise typer.BadParameter(f"--since {since}: not a timestamp (example: 2026-11-01T00:00:00Z)") from error
+    return micros

@@ -47,12 +47,12 @@ def accept_old_options(**new_names: str) -> type[TyperCommand]:
 
     class CommandWithOldOptions(TyperCommand):
         def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-            end = args.index("--") if "--" in args else len(args)
+            options_end = args.index("--") if "--" in args else len(args)
             renamed = [
                 "".join((options.get(option, option), equals, value))
-                for option, equals, value in (arg.partition("=") for arg in args[:end])
+                for option, equals, value in (arg.partition("=") for arg in args[:options_end])
             ]
-            return super().parse_args(ctx, [*renamed, *args[end:]])
+            return super().parse_args(ctx, [*renamed, *args[options_end:]])
 
     return CommandWithOldOptions
 

@@ -272,10 +272,10 @@ def parse_key_values(args: "Sequence[str]", option: str) -> dict[str, str]:
     return values_by_name
 
 
-def _print_progress(text: str) -> None:
+def _print_progress(message: str) -> None:
     from datetime import datetime
 
-    for line in text.splitlines():
+    for line in message.splitlines():
         typer.echo(f"{datetime.now():%H:%M:%S} {escape(line)}", err=True)  # noqa: DTZ005 - local time, for the user who watches
 
 

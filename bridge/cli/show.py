@@ -168,5 +168,5 @@ def _fact_lines(**facts: object) -> Iterator[str]:
     """A line for each fact that has a value."""
     for name, value in facts.items():
         if value:
-            text = ", ".join(value) if isinstance(value, list) else value
-            yield f"  {name.replace('_', ' ')}: {text}"
+            display_value = ", ".join(value) if isinstance(value, list) else value
+            yield f"  {name.replace('_', ' ')}: {display_value}"

@@ -94,19 +94,24 @@ class AssetApplier:
     def preview(self, loaded: Sequence[LoadedAsset], *, prune: bool = False) -> ApplyResult:
         """Compute the changes that `apply` would make; stored assets without a file still apply unless pruned."""
         loaded_by_name = {(entry.asset.namespace, entry.asset.name): entry for entry in loaded}
-        stored = self._assets.all()
-        orphaned = [record for record in stored if (record.namespace, record.name) not in loaded_by_name]
+        stored_assets = self._assets.all()
+        orphaned = [record for record in stored_assets if (record.namespace, record.name) not in loaded_by_name]
         retained = [] if prune else from_stored(orphaned)
         all_assets = [*loaded_by_name.values(), *retained]
         loaded_by_id = {id(entry.asset): entry for entry in all_assets}
-        matched = self._matcher.match([entry.asset for entry in all_assets])
-        datasets = {name: [loaded_by_id[id(asset)] for asset in assets] for name, assets in matched.datasets.items()}
-        superseded = self._previously_applied(stored, loaded_by_name, prune=prune)
+        match_result = self._matcher.match([entry.asset for entry in all_assets])
+        datasets = {
+            name: [loaded_by_id[id(asset)] for asset in assets] for name, assets in match_result.datasets.items()
+        }
+        superseded = self._previously_applied(stored_assets, loaded_by_name, prune=prune)
         assets_by_name = {name: datasets.get(name, []) for name in {*datasets, *(superseded if prune else ())}}
-        combined = group_by_dataset(assets_by_name, self.group_ids(assets_by_name))
-        changes = self._find_changes(combined, superseded)
+        assets_by_dataset = group_by_dataset(assets_by_name, self.group_ids(assets_by_name))
+        changes = self._find_changes(assets_by_dataset, superseded)
         return ApplyResult(
-            changes, {name: assets for name, assets in combined.items() if assets}, matched.pending, orphaned
+            changes,
+            {name: assets for name, assets in assets_by_dataset.items() if assets},
+            match_result.pending,
+            orphaned,
         )
 
     def apply(self, loaded: Sequence[LoadedAsset], *, prune: bool = False) -> ApplyResult:

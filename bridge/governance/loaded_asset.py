@@ -61,9 +61,9 @@ def group_by_dataset(
     names_by_group: dict[bytes, list[QualifiedName]] = {}
     for name in sorted(datasets):
         names_by_group.setdefault(group_ids[name], []).append(name)
-    combined: dict[QualifiedName, list[LoadedAsset]] = {}
+    assets_by_dataset: dict[QualifiedName, list[LoadedAsset]] = {}
     for names in names_by_group.values():
         loaded = {id(asset): asset for name in names for asset in datasets[name]}
         own_names = {(entry.asset.namespace, entry.asset.name) for entry in loaded.values()}
-        combined[min(names, key=lambda name: (name not in own_names, name))] = list(loaded.values())
-    return combined
+        assets_by_dataset[min(names, key=lambda name: (name not in own_names, name))] = list(loaded.values())
+    return assets_by_dataset

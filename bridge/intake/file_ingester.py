@@ -85,11 +85,13 @@ class FileIngester:
                     committing.result()
                 if not batch:
                     return report
-                end = max(record.end for record in batch)
+                end_offset = max(record.end for record in batch)
                 positions = (
-                    [FilePosition(identity.name, fingerprint(identity.head, end), end)] if identity and end else []
+                    [FilePosition(identity.name, fingerprint(identity.head, end_offset), end_offset)]
+                    if identity and end_offset
+                    else []
                 )
-                committing = executor.submit(self._commit, self._stage(items, positions), end, progress)
+                committing = executor.submit(self._commit, self._stage(items, positions), end_offset, progress)
                 report = report.add(IntakeReport.of(items))
 
     def _stage(self, items: list[IncomingEvent | RejectedInput], positions: list[FilePosition]) -> StagedGroup | None:
@@ -99,11 +101,11 @@ class FileIngester:
         self._writer.write(items, positions)
         return None
 
-    def _commit(self, staged: StagedGroup | None, end: int, progress: Progress) -> None:
+    def _commit(self, staged: StagedGroup | None, end_offset: int, progress: Progress) -> None:
         if staged is not None:
             self._writer.commit(staged)
-        if end:
-            progress(end)
+        if end_offset:
+            progress(end_offset)
 
 
 class EventFileSource:

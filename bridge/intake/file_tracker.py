@@ -101,10 +101,10 @@ class FileTracker:
                 self._update_deleted(file)
             if file.needs_check:
                 self._restart_if_replaced(file, scan)
-        for identity, paths in present.items():
+        for identity, (path, *_) in present.items():
             if identity not in self._files:
-                status = listing.files[paths[0]]
-                file = FollowedFile(paths[0], stored_path(paths[0]), identity, status.st_size, status.st_mtime_ns)
+                status = listing.files[path]
+                file = FollowedFile(path, stored_path(path), identity, status.st_size, status.st_mtime_ns)
                 file.changed_at = self._clock()
                 scan.new_files.append(file)
         return scan
@@ -164,7 +164,8 @@ class FileTracker:
 
     def _update_present(self, file: FollowedFile, paths: list[Path], listing: FileListing) -> None:
         if file.path not in paths:
-            file.path, file.name = paths[0], stored_path(paths[0])
+            path, *_ = paths
+            file.path, file.name = path, stored_path(path)
             file.position_dirty = file.end > 0
         file.position_dirty |= file.is_deleted and file.end > 0
         file.is_deleted = False

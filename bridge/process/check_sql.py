@@ -91,11 +91,13 @@ def check_query(check: CheckDefinition, view: str) -> str:
 def evaluate(check: CheckDefinition, value: Any, now: datetime) -> CheckOutcome:
     """Evaluate a check from its measured value."""
     if check.check == "row_count":
-        low, high = check.min, check.max
-        return CheckOutcome(check, (low is None or value >= low) and (high is None or value <= high), value)
+        minimum, maximum = check.min, check.max
+        return CheckOutcome(
+            check, (minimum is None or value >= minimum) and (maximum is None or value <= maximum), value
+        )
     if check.check == "freshness":
         if value is None:
-            return CheckOutcome(check, False, None)
+            return CheckOutcome(check, passed=False, actual=None)
         newest = datetime.fromtimestamp(value / 1_000_000, UTC)
         oldest = now - timedelta(minutes=parse_age_minutes(check.max_age or "0m"))
         return CheckOutcome(check, newest >= oldest, newest.isoformat())

@@ -94,7 +94,7 @@ class PlanExecutor:
         self.current_action = "quality"
         for step, checks in self._plan.step_checks.items():
             aggregated = [check for check in checks if aggregate_expression(check) is not None]
-            self._check_step(self._reporting_output(step), self.views.frames[step], aggregated)
+            self._evaluate_step_checks(self._reporting_output(step), self.views.frames[step], aggregated)
         self._run_check_queries(self._check_queries())
         outcomes = [outcome for result in self.results.values() for outcome in result.outcomes]
         for outcome in outcomes:
@@ -166,7 +166,7 @@ class PlanExecutor:
         input_names = {entry.as_.lower() for entry in self._plan.definition.inputs}
         return f"{name}_new" if name.lower() in input_names else name
 
-    def _check_step(self, output_name: str, frame: DataFrame, checks: Sequence[CheckDefinition]) -> None:
+    def _evaluate_step_checks(self, output_name: str, frame: DataFrame, checks: Sequence[CheckDefinition]) -> None:
         """Evaluate the aggregate checks of a step in one pass over its rows."""
         if not checks:
             return

@@ -92,11 +92,11 @@ class Plan(NamedTuple):
     @property
     def step_checks(self) -> dict[str, list[CheckDefinition]]:
         """Checks of steps that are not materialized."""
-        names = {step.step.name for step in self.steps if not step.step.materialize}
-        names -= {output.dataset for output in self.definition.outputs}
+        step_names = {step.step.name for step in self.steps if not step.step.materialize}
+        step_names -= {output.dataset for output in self.definition.outputs}
         checks_by_step: dict[str, list[CheckDefinition]] = {}
         for check in self.definition.quality:
-            if check.on in names:
+            if check.on in step_names:
                 checks_by_step.setdefault(check.on, []).append(check)
         return checks_by_step
 

@@ -223,13 +223,13 @@ def resolve_outputs(
     step_count = len(outputs)
     outputs += [(output.dataset, output) for output in definition.outputs]
     resolved_outputs = []
-    for i, (name, output) in enumerate(outputs):
+    for index, (name, output) in enumerate(outputs):
         substituted = output.model_copy(update={"dataset": substitute(output.dataset, values, f"outputs.{name}")})
         checks = [check for check in definition.quality if check.on == name]
         if output.keys:
             checks.append(CheckDefinition(on=name, check="unique", columns=list(output.keys), name="merge keys"))
         resolved_outputs.append(
-            ResolvedOutput(substituted, _locate(substituted, definition, values, lake), checks, i < step_count)
+            ResolvedOutput(substituted, _locate(substituted, definition, values, lake), checks, index < step_count)
         )
     return resolved_outputs
 

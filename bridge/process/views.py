@@ -86,7 +86,8 @@ class ViewBuilder:
         if view.lower() in self._sources:
             columns = frame_columns(self.frames[view])
             return QueryLineage(
-                {name: (ColumnSource(view.lower(), name, "DIRECT", "IDENTITY", False),) for name in columns}, ()
+                {name: (ColumnSource(view.lower(), name, "DIRECT", "IDENTITY", masking=False),) for name in columns},
+                (),
             )
         traceable = {name.lower() for name, _ in self._query_lineage} | self._sources
         lineage = dict(self._query_lineage).get(view)

@@ -86,11 +86,18 @@ class ContractViolationsQuery(Query[Page[ContractResult]], frozen=True, kw_only=
     after: Cursor = None
 
     def run(self, ctx: QueryContext) -> Page[ContractResult]:
-        position = read_cursor(self.after, tuple[int, str])
-        time, last_id = (position[0], bytes.fromhex(position[1])) if position else _LATEST
-        rows = ctx.db.fetch_all(_VIOLATIONS, ctx.org, CONTRACT_CHECK_NAME, time, last_id, self.limit + 1)
-        page, next_cursor = paginate(rows, self.limit, lambda row: (row[0], bytes(row[1]).hex()))
+        before, before_id = _LATEST
+        if (cursor := read_cursor(self.after, tuple[int, str])) is not None:
+            before, id_hex = cursor
+            before_id = bytes.fromhex(id_hex)
+        rows = ctx.db.fetch_all(_VIOLATIONS, ctx.org, CONTRACT_CHECK_NAME, before, before_id, self.limit + 1)
+        page, next_cursor = paginate(rows, self.limit, _cursor_key)
         return Page([_contract_result(row) for row in page], next_cursor)
+
+
+def _cursor_key(row: tuple[Any, ...]) -> tuple[int, str]:
+    executed_at, result_id, *_ = row
+    return executed_at, bytes(result_id).hex()
 
 
 def _contract_result(row: tuple[Any, ...]) -> ContractResult:

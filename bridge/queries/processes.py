@@ -100,8 +100,8 @@ class JobQuery(JobSubjectQuery[JobResult], frozen=True, kw_only=True):
 
 def _sorted_references(names: dict[bytes, QualifiedName], excluded: bytes = NO_ID) -> list[NodeReference]:
     return [
-        node_reference(node_id, name)
-        for node_id, name in sorted(names.items(), key=lambda item: item[1])
+        node_reference(node_id, names[node_id])
+        for node_id in sorted(names, key=names.__getitem__)
         if node_id != excluded
     ]
 

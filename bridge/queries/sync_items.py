@@ -116,10 +116,10 @@ class SyncItemsQuery(Query[Page[SyncItemResult]], frozen=True, kw_only=True):
 
     def run(self, ctx: QueryContext) -> Page[SyncItemResult]:
         kind, key = read_cursor(self.after, tuple[str, bytes]) or ("", b"")
-        condition, values = (_FILTERS[self.which], ()) if self.id is None else (_BY_KEY_RANGE, _key_range(self.id))
+        condition, key_range = (_FILTERS[self.which], ()) if self.id is None else (_BY_KEY_RANGE, _key_range(self.id))
         sql = _LISTED.format(condition=condition)
-        rows = ctx.db.fetch_all(sql, ctx.org, self.target, kind, key, self.limit + 1, *values)
-        page, next_cursor = paginate(rows, self.limit, lambda row: (row[0], bytes(row[1])))
+        rows = ctx.db.fetch_all(sql, ctx.org, self.target, kind, key, self.limit + 1, *key_range)
+        page, next_cursor = paginate(rows, self.limit, _cursor_key)
         return Page(_item_results(ctx, page), next_cursor)
 
 
@@ -133,7 +133,7 @@ class DatasetSyncQuery(DatasetSubjectQuery[SyncExplanation], frozen=True, kw_onl
     def run(self, ctx: QueryContext) -> SyncExplanation:
         dataset = self.group_id(ctx)
         members = sorted(member_ids(ctx.db, ctx.org, [dataset]))
-        return _explanation(ctx, self.target, dataset, ctx.graph().dataset_name(dataset), members)
+        return _sync_explanation(ctx, self.target, dataset, ctx.graph().dataset_name(dataset), members)
 
 
 class JobSyncQuery(JobSubjectQuery[SyncExplanation], frozen=True, kw_only=True):
@@ -145,7 +145,12 @@ class JobSyncQuery(JobSubjectQuery[SyncExplanation], frozen=True, kw_only=True):
 
     def run(self, ctx: QueryContext) -> SyncExplanation:
         job = self.job_id(ctx)
-        return _explanation(ctx, self.target, job, ctx.graph().job_name(job), [job])
+        return _sync_explanation(ctx, self.target, job, ctx.graph().job_name(job), [job])
+
+
+def _cursor_key(row: tuple[Any, ...]) -> tuple[str, bytes]:
+    kind, key, *_ = row
+    return kind, bytes(key)
 
 
 def _key_range(prefix: str) -> tuple[str, bytes, bytes]:
@@ -157,7 +162,7 @@ def _key_range(prefix: str) -> tuple[str, bytes, bytes]:
         raise InvalidParameter("not a prefix of an id such as dataset-3f2a", "id") from error
 
 
-def _explanation(
+def _sync_explanation(
     ctx: QueryContext, target: str, key: bytes, node_name: QualifiedName, members: Sequence[bytes]
 ) -> SyncExplanation:
     graph = ctx.graph()

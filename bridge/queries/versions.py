@@ -123,10 +123,14 @@ class LastSuccessQuery(DatasetSubjectQuery[LastSuccessResult], frozen=True, kw_o
         rows = _version_rows(ctx, _LATEST, dataset)
         if not rows:
             return LastSuccessResult(reference, None, None, None, None, None)
-        (version,) = _version_results(ctx, dataset, rows)
-        started_at, ended_at = rows[0].run_started_at, rows[0].run_ended_at
+        (row,), (version,) = rows, _version_results(ctx, dataset, rows)
         return LastSuccessResult(
-            reference, version.run_id, version.job, iso_or_none(started_at), iso_or_none(ended_at), version
+            reference,
+            version.run_id,
+            version.job,
+            iso_or_none(row.run_started_at),
+            iso_or_none(row.run_ended_at),
+            version,
         )
 
 

@@ -38,11 +38,11 @@ def read_config_files(paths: list[Path]) -> MergedConfigFiles:
     merged = MergedConfigFiles({}, {}, [])
     for path in paths:
         try:
-            value = _read_config_file(path, merged)
+            values = _read_config_file(path, merged)
         except ConfigError as error:
             merged.problems.append(ConfigProblem((), str(error)))
         else:
-            _merge_into(merged.values, value)
+            _merge_into(merged.values, values)
     return merged
 
 
@@ -53,14 +53,14 @@ def _read_config_file(path: Path, merged: MergedConfigFiles) -> dict[str, Any]:
         raise ConfigError(f"cannot read the configuration {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path} is not YAML: {single_line(error)}") from error
-    value, origins, problems = parse_yaml(path, text, _expand_variables)
+    content, origins, problems = parse_yaml(path, text, _expand_variables)
     merged.origins.update(origins)
     merged.problems.extend(problems)
-    if value is None:
+    if content is None:
         return {}
-    if not isinstance(value, dict):
-        raise ConfigError(f"{path}: the file must contain sections, not a {type(value).__name__}")
-    return value
+    if not isinstance(content, dict):
+        raise ConfigError(f"{path}: the file must contain sections, not a {type(content).__name__}")
+    return content
 
 
 def _expand_variables(text: str, origin: Origin) -> str:

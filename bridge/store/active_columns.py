@@ -109,7 +109,8 @@ class ActiveColumnLineage:
             if current != previous:
                 updates.append((self._org, *pair, *current))
             columns_changed = previous is not None and previous.columns_hash != current.columns_hash
-            self._update_is_active(pair, columns_changed, set(split_ids(lineage_ids)), asserted_rows.get(pair, set()))
+            reported = set(split_ids(lineage_ids))
+            self._update_is_active(pair, reported, asserted_rows.get(pair, set()), columns_changed=columns_changed)
         self._db.insert(_SAVE_ACTIVE_RUNS, updates)
 
     def _reporting_runs(self, changes: Reducer) -> dict[_Pair, set[bytes]]:
@@ -140,7 +141,7 @@ class ActiveColumnLineage:
             else:
                 candidates = {previous.run: previous.start} if previous else {}
                 candidates.update((run, starts.get(run, _NEVER)) for run in reporting_runs[pair])
-                run, start = max(candidates.items(), key=lambda item: (item[1], item[0]))
+                start, run = max((start, run) for run, start in candidates.items())
             newest.append(_NewestRun(previous, run, start))
         return newest
 
@@ -153,7 +154,7 @@ class ActiveColumnLineage:
         return b"".join(sorted({lineage_id for (members,) in sets for lineage_id in split_ids(members)}))
 
     def _update_is_active(
-        self, pair: _Pair, columns_changed: bool, reported: set[bytes], asserted: set[_LineageRow]
+        self, pair: _Pair, reported: set[bytes], asserted: set[_LineageRow], *, columns_changed: bool
     ) -> None:
         """Activate new rows and the rows of the newest run; deactivate all other rows of the pair."""
         job, target = pair

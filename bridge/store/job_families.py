@@ -35,13 +35,13 @@ def logical_jobs(db: Database, org: str, rule: FoldingRule, jobs: Iterable[bytes
 
 def family_members(db: Database, org: str, rule: FoldingRule, jobs: Iterable[bytes]) -> dict[bytes, set[bytes]]:
     """Map each job to the jobs that are shown as this job: the job itself, and actions one or two levels below it."""
-    logical = set(jobs)
-    links = set(db.fetch_for_ids(_CHILDREN, sorted(logical), org))
+    requested_jobs = set(jobs)
+    links = set(db.fetch_for_ids(_CHILDREN, sorted(requested_jobs), org))
     children = {child for _, child in links}
-    all_jobs = logical | children | {child for _, child in db.fetch_for_ids(_CHILDREN, sorted(children), org)}
-    members: dict[bytes, set[bytes]] = {job: set() for job in logical}
+    all_jobs = requested_jobs | children | {child for _, child in db.fetch_for_ids(_CHILDREN, sorted(children), org)}
+    members: dict[bytes, set[bytes]] = {job: set() for job in requested_jobs}
     for member, shown_as in logical_jobs(db, org, rule, all_jobs).items():
-        for job in shown_as & logical:
+        for job in shown_as & requested_jobs:
             members[job].add(member)
     return members
 

@@ -27,7 +27,8 @@ def create_partitions(driver: Any, day: int) -> None:
     """
     for partition_day in range(day - 1, day + _DAYS_AHEAD + 1):
         name = partition_name(partition_day)
-        if driver.execute(f"SELECT to_regclass('{name}') IS NOT NULL").fetchone()[0]:
+        (exists,) = driver.execute(f"SELECT to_regclass('{name}') IS NOT NULL").fetchone()
+        if exists:
             continue
         low, high = (boundary * _SECONDS_PER_DAY * 1_000_000 for boundary in (partition_day, partition_day + 1))
         earlier_events = f"SELECT 1 FROM run_event_default WHERE event_time >= {low} AND event_time < {high} LIMIT 1"

@@ -234,7 +234,7 @@ class PostgresDatabase:
         Numbers are allocated before they are committed: a reader that continues after the largest visible one would
         miss smaller numbers committed later. Waiting blocks no writer; raises StoreBusy after 30 seconds.
         """
-        last_seq: int = self.fetch_all("SELECT last_value FROM run_event_seq")[0][0]
+        ((last_seq,),) = self.fetch_all("SELECT last_value FROM run_event_seq")
         writers = set(self.fetch_all(_OPEN_WRITERS, *divmod(_LOG_LOCK, 1 << 32)))
         deadline = time.monotonic() + _STABLE_TIMEOUT_SECONDS
         while writers and time.monotonic() < deadline:
@@ -244,7 +244,7 @@ class PostgresDatabase:
             raise StoreBusy(
                 f"transactions opened {_STABLE_TIMEOUT_SECONDS} s ago are still writing events: try again"
             )
-        return last_seq
+        return int(last_seq)
 
     def set_lock_timeout(self, seconds: float) -> None:
         self._lock_timeout = f"SET lock_timeout = {int(seconds * 1000)};"

@@ -31,8 +31,7 @@ def sqlite_schema_version(connection: sqlite3.Connection) -> str | None:
         if tables - {"sqlite_sequence"}:
             raise IncompatibleStore("the file is a database of another application: choose another store.url")
         return None
-    row = connection.execute("SELECT version_num FROM alembic_version").fetchone()
-    return row[0] if row else None
+    return next((version for (version,) in connection.execute(_VERSION).fetchall()), None)
 
 
 def schema_version(db: Database) -> str | None:
@@ -40,7 +39,8 @@ def schema_version(db: Database) -> str | None:
     if isinstance(db, SqliteDatabase):
         return sqlite_schema_version(db.connection)
     ((exists,),) = db.fetch_all(_EXISTS)
-    return db.fetch_all(_VERSION)[0][0] if exists else None
+    rows = db.fetch_all(_VERSION) if exists else []
+    return next((version for (version,) in rows), None)
 
 
 def upgrade_sqlite(path: Path) -> None:
@@ -79,8 +79,8 @@ def upgrade_postgres(url: str, name: str) -> None:
     with engine.connect() as sa_connection:
         driver = _driver_connection(sa_connection)
         driver.execute(f"SELECT pg_advisory_lock({SCHEMA_LOCK})")  # released when the connection closes
-        exists = driver.execute(_EXISTS).fetchone()[0]
-        version = driver.execute(_VERSION).fetchone()[0] if exists else None
+        (exists,) = driver.execute(_EXISTS).fetchone()
+        (version,) = driver.execute(_VERSION).fetchone() if exists else (None,)
         if version != HEAD:
             _migrate(sa_connection, version, name, POSTGRES)
         create_partitions(driver, today())

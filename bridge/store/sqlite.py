@@ -99,17 +99,18 @@ class SqliteDatabase:
 
     def fetch_for_ids(self, sql: str, ids: Iterable[bytes], *values: Any) -> list[tuple[Any, ...]]:
         id_list, rows = list(ids), []
-        for i in range(0, len(id_list), _MAX_IDS):
-            batch = id_list[i : i + _MAX_IDS]
-            size = 1 << (len(batch) - 1).bit_length()  # padded to a power of two: few distinct statements to prepare
-            batch.extend(batch[-1:] * (size - len(batch)))
-            rows.extend(self.fetch_all(_expand_ids(sql, len(values), size), *values, *batch))
+        for start in range(0, len(id_list), _MAX_IDS):
+            batch = id_list[start : start + _MAX_IDS]
+            # Padding to a power of two leaves few distinct statements to prepare.
+            padded_size = 1 << (len(batch) - 1).bit_length()
+            batch.extend(batch[-1:] * (padded_size - len(batch)))
+            rows.extend(self.fetch_all(_expand_ids(sql, len(values), padded_size), *values, *batch))
         return rows
 
     def fetch_for_keys(self, sql: str, keys: Sequence[tuple[Any, ...]], *values: Any) -> list[tuple[Any, ...]]:
         rows: list[tuple[Any, ...]] = []
-        for i in range(0, len(keys), _MAX_IDS):
-            batch = keys[i : i + _MAX_IDS]
+        for start in range(0, len(keys), _MAX_IDS):
+            batch = keys[start : start + _MAX_IDS]
             batch_sql = _expand_keys(sql, len(values), len(batch), len(batch[0]))
             rows.extend(self.fetch_all(batch_sql, *values, *(value for row in batch for value in row)))
         return rows
@@ -176,7 +177,8 @@ class SqliteDatabase:
 
     def last_stable_seq(self) -> int:
         """Return the largest `seq`: transactions are serialized, so none can commit a smaller one."""
-        return self.fetch_all("SELECT coalesce(max(seq), 0) FROM run_event")[0][0]  # type: ignore[no-any-return]
+        ((last_seq,),) = self.fetch_all("SELECT coalesce(max(seq), 0) FROM run_event")
+        return int(last_seq)
 
     def set_lock_timeout(self, seconds: float) -> None:
         self.execute(f"PRAGMA busy_timeout = {int(seconds * 1000)}")

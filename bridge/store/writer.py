@@ -160,7 +160,7 @@ class Writer:
             return item
         try:
             with self._db.transaction(commit=False):
-                self._apply(_reduce([item]), [item], ())
+                self._write_rows(_reduce_events([item]), [item], ())
         except UnstorableRow as error:
             return item._replace(rows=(), failure=f"rejected by the store: {error}")
         return item
@@ -168,13 +168,13 @@ class Writer:
     def _stage(
         self, group: Sequence[IncomingEvent | RejectedInput], positions: Sequence[FilePosition]
     ) -> StagedGroup:
-        changes = _reduce(group)
+        changes = _reduce_events(group)
         with ExitStack() as stack:
             stack.enter_context(self._db.transaction())
-            stored_rows = self._apply(changes, group, positions)
+            stored_rows = self._write_rows(changes, group, positions)
             return StagedGroup(changes, stored_rows, stack.pop_all())
 
-    def _apply(
+    def _write_rows(
         self, changes: Reducer, group: Sequence[IncomingEvent | RejectedInput], positions: Sequence[FilePosition]
     ) -> list[_StoredRow]:
         stored_rows: list[_StoredRow] = []
@@ -307,7 +307,7 @@ class Writer:
         self._db.close()
 
 
-def _reduce(group: Sequence[IncomingEvent | RejectedInput]) -> Reducer:
+def _reduce_events(group: Sequence[IncomingEvent | RejectedInput]) -> Reducer:
     changes = Reducer()
     for item in group:
         if isinstance(item, IncomingEvent):

@@ -57,21 +57,21 @@ def _read_rows(db: Database, org: str, dialect: WarehouseDialect, table: sa.Tabl
     query = f"SELECT {select_list} FROM {table.name} WHERE org_id = ?1 ORDER BY {_order_by_columns(table)}"
     for row in db.stream(query, org):
         values = [None if value is None else convert(value) for convert, value in zip(converters, row, strict=True)]
-        pieces = [_split_text(dialect, value) for value in values]
-        literals = [literal(dialect, first) for first, *_ in pieces]
+        chunks = [_text_chunks(dialect, value) for value in values]
+        literals = [literal(dialect, first_chunk) for first_chunk, *_ in chunks]
         key = [f"{names[position]} = {literals[position]}" for position in key_positions]
         if key != previous_key:
             where = " AND ".join(key)
             updates = [
-                f"UPDATE {table.name.upper()} SET {name} = {name} || {literal(dialect, piece)} WHERE {where};\n"
-                for name, (_, *remaining) in zip(names, pieces, strict=True)
-                for piece in remaining
+                f"UPDATE {table.name.upper()} SET {name} = {name} || {literal(dialect, chunk)} WHERE {where};\n"
+                for name, (_, *later_chunks) in zip(names, chunks, strict=True)
+                for chunk in later_chunks
             ]
             yield _RowLiteral(f"({', '.join(literals)})", updates)
         previous_key = key
 
 
-def _split_text(dialect: WarehouseDialect, value: Value) -> list[Value]:
+def _text_chunks(dialect: WarehouseDialect, value: Value) -> list[Value]:
     """Split a long text for dialects that limit statements: two megabytes in DB2, one in Teradata."""
     if (
         dialect in {WarehouseDialect.sqlite, WarehouseDialect.postgresql}

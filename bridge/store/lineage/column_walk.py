@@ -56,6 +56,12 @@ class ColumnHop(NamedTuple):
     masking: bool
     job: bytes
 
+    @property
+    def datasets(self) -> tuple[bytes, bytes]:
+        """Source and target dataset."""
+        (source, _), (target, _) = self.source, self.target
+        return source, target
+
 
 class ColumnWalk(NamedTuple):
     """The hops from a column, and the limit that truncated the walk, if any."""
@@ -99,7 +105,7 @@ class ColumnLineageWalker:
         """List the active column lineage between datasets, given as pairs (source, target)."""
         dataset_pairs = set(pairs)
         hops = self._fetch_hops(_INTO, {target for _, target in dataset_pairs})
-        return sorted(hop for hop in hops if (hop.source[0], hop.target[0]) in dataset_pairs)
+        return sorted(hop for hop in hops if hop.datasets in dataset_pairs)
 
     def _fetch_hops(self, sql: str, datasets: set[bytes]) -> set[ColumnHop]:
         rows = self._db.fetch_for_ids(sql, sorted(datasets), self._org)

@@ -184,27 +184,29 @@ def _build_document(kind: str, entry: bytes, members: list[_Member], facts: Rela
 def _newest_value(values: Iterable[tuple[bytes | None, str | None]]) -> str | None:
     """Select the newest value among the values of all names of a dataset or job."""
     candidates = [(order or b"", value or "") for order, value in values]
-    return max(candidates)[1] or None
+    _, newest = max(candidates)
+    return newest or None
 
 
 def _category(members: list[_Member], tags: list[tuple[str, str]], facts: RelatedFacts) -> str | None:
     """Return the category of the newest registration or, failing that, the value of a `category` tag."""
     requested = [facts.categories[member.id] for member in members if member.id in facts.categories]
     if requested:
-        return max(requested)[1]
+        _, category = max(requested)
+        return category
     return next((value for key, value in tags if key.lower() == "category" and value), None)
 
 
 def _document_tokens(
     kind: str, members: list[_Member], content: HitContent, columns: list[dict[str, Any]], tag_keys: list[str]
 ) -> list[str]:
-    name_tokens = {token for member in members for token in tokens.names(member.namespace, member.name)}
+    name_tokens = {token for member in members for token in tokens.name_tokens(member.namespace, member.name)}
     filter_tokens = {tokens.namespace_token(member.namespace) for member in members}
-    filter_tokens.add(tokens.value(tokens.KIND, kind))
-    filter_tokens.update(tokens.value(tokens.OWNER, owner) for owner in content.owners)
-    filter_tokens.update(tokens.value(tokens.TAG, tag) for tag in (*content.tags, *tag_keys))
+    filter_tokens.add(tokens.value_token(tokens.KIND, kind))
+    filter_tokens.update(tokens.value_token(tokens.OWNER, owner) for owner in content.owners)
+    filter_tokens.update(tokens.value_token(tokens.TAG, tag) for tag in (*content.tags, *tag_keys))
     optional = ((tokens.CATEGORY, content.category), (tokens.FORMAT, content.format))
-    filter_tokens.update(tokens.value(first_letter, value) for first_letter, value in optional if value)
+    filter_tokens.update(tokens.value_token(first_letter, value) for first_letter, value in optional if value)
     member_names = [member.name for member in members]
     texts = (
         *member_names,
@@ -215,7 +217,12 @@ def _document_tokens(
         *(column.get("description") or "" for column in columns),
     )
     return sorted(
-        {*name_tokens, *filter_tokens, *tokens.words(tokens.NAME, member_names), *tokens.words(tokens.ANY, texts)}
+        {
+            *name_tokens,
+            *filter_tokens,
+            *tokens.word_tokens(tokens.NAME, member_names),
+            *tokens.word_tokens(tokens.ANY, texts),
+        }
     )
 
 

@@ -135,8 +135,12 @@ def search(
             rows = _find_entries(db, org, expression, after_key, limit + 1 - len(hits))
             hits.extend((_SearchCursor(round_, sort_key), _to_hit(*row)) for sort_key, *row in rows)
         suggestions = [] if hits or after else _find_suggestions(db, org, criteria)
-    next_cursor = _format_cursor(hits[limit - 1][0]) if len(hits) > limit else None
-    return SearchResult([hit for _, hit in hits[:limit]], pending, next_cursor, suggestions)
+    page = hits[:limit]
+    next_cursor = None
+    if len(hits) > limit:
+        last_cursor, _ = page[-1]
+        next_cursor = _format_cursor(last_cursor)
+    return SearchResult([hit for _, hit in page], pending, next_cursor, suggestions)
 
 
 def _build_rounds(criteria: SearchCriteria) -> list[SearchExpression]:
@@ -147,7 +151,7 @@ def _build_rounds(criteria: SearchCriteria) -> list[SearchExpression]:
     filters = _build_filters(criteria)
     if not criteria.q.strip():
         return [SearchExpression(filters)]
-    exact: tuple[QueryWord, ...] = (((QueryToken(tokens.value(tokens.EXACT, criteria.q)),),),)
+    exact: tuple[QueryWord, ...] = (((QueryToken(tokens.value_token(tokens.EXACT, criteria.q)),),),)
     in_name = tokens.query_words(tokens.NAME, criteria.q)
     rounds = [SearchExpression((*exact, *filters))]
     if in_name:
@@ -165,12 +169,14 @@ def _build_filters(criteria: SearchCriteria) -> tuple[QueryWord, ...]:
         (tokens.FORMAT, criteria.format),
     )
     words: list[QueryWord] = [
-        ((QueryToken(tokens.value(first_letter, value)),),) for first_letter, value in filters if value is not None
+        ((QueryToken(tokens.value_token(first_letter, value)),),)
+        for first_letter, value in filters
+        if value is not None
     ]
     if criteria.namespace is not None:
         words.append(tokens.namespace_filter(criteria.namespace))
     if criteria.type is not None:
-        words.append(((QueryToken(tokens.value(tokens.KIND, criteria.type)),),))
+        words.append(((QueryToken(tokens.value_token(tokens.KIND, criteria.type)),),))
     return tuple(words)
 
 

@@ -124,20 +124,20 @@ _NAMESPACE_BYTES = 200
 _END = "z"
 
 
-def words(letter: str, texts: Iterable[str]) -> list[str]:
-    return [letter + token for token in tokenize(texts)]
+def word_tokens(first_letter: str, texts: Iterable[str]) -> list[str]:
+    return [first_letter + token for token in tokenize(texts)]
 
 
-def value(letter: str, text: str) -> str:
+def value_token(first_letter: str, value: str) -> str:
     """Return the token of a value that must match as a whole, regardless of case."""
-    return letter + digest(normalize(text.strip()).encode(errors="backslashreplace"))[:6].hex()
+    return first_letter + digest(normalize(value.strip()).encode(errors="backslashreplace"))[:6].hex()
 
 
-def names(namespace: str, name: str) -> set[str]:
+def name_tokens(namespace: str, name: str) -> set[str]:
     """Return the tokens of a whole name: the name, its short form, its last part, and the name with its namespace."""
     last_part = name.rstrip("/").rpartition("/" if "/" in name else ".")[2]
     spellings = (name, short_name(name), last_part, namespace + name, f"{namespace}/{name}", f"{namespace} {name}")
-    return {value(EXACT, text) for text in spellings if text}
+    return {value_token(EXACT, spelling) for spelling in spellings if spelling}
 
 
 def namespace_token(namespace: str) -> str:
@@ -156,9 +156,9 @@ def namespace_filter(pattern: str) -> QueryWord:
     return tuple((QueryToken(NAMESPACE + prefix, prefix=True),) for prefix in prefixes)
 
 
-def query_words(letter: str, query: str) -> tuple[QueryWord, ...]:
+def query_words(first_letter: str, query: str) -> tuple[QueryWord, ...]:
     """Parse a query into tokens with this first letter."""
     return tuple(
-        tuple(tuple(token._replace(text=letter + token.text) for token in tokens) for tokens in word)
+        tuple(tuple(token._replace(text=first_letter + token.text) for token in tokens) for tokens in word)
         for word in parse_query(query)
     )
