@@ -92,7 +92,7 @@ class Intake:
         if denial is not None:
             return denial
         try:
-            sent = await self._receive(headers, receive)
+            sent = await self._receive_body(headers, receive)
         except InputTooLarge as error:
             return RequestBody(b"", b"", error)
         if sent is None:

@@ -80,19 +80,19 @@ class FileFollower:
         problems = dict(self.problems)
         for file in self._tracker.files():
             if file.has_incomplete_line():
-                await self._isolated(file, self._report_incomplete_line(file), problems)
+                await self._run_isolated(file, self._report_incomplete_line(file), problems)
         self._log_problems(problems)
 
     async def poll(self) -> bool:
         """Scan all files, and read some lines of each file that has more; returns False if nothing was read."""
-        problems = await self._scan()
+        problems = await self._scan_files()
         has_read = False
         for file in self._tracker.files():
             if file.has_more and not self._stopped.is_set():
-                has_read |= await self._isolated(file, self._read_turn(file), problems)
+                has_read |= await self._run_isolated(file, self._read_batches(file), problems)
             elif self._tracker.is_idle(file):
                 if file.has_incomplete_line():
-                    await self._isolated(file, self._report_incomplete_line(file), problems)
+                    await self._run_isolated(file, self._report_incomplete_line(file), problems)
                 self._tracker.release([file])
         self._log_problems(problems)
         dirty = [file for file in self._tracker.files() if file.position_dirty]

@@ -127,7 +127,7 @@ class GroupCommitter:
             if self._failing_since is None:
                 self._failing_since = group[0].queued_at
             items = [item for request in group for item in request.items]
-            error = await self._write(items, [position for request in group for position in request.positions])
+            error = await self._write_group(items, [position for request in group for position in request.positions])
             for waiter in (request.waiter for request in group if not request.waiter.cancelled()):
                 if error is None:
                     waiter.set_result(None)
@@ -152,7 +152,7 @@ class GroupCommitter:
     ) -> TransientError | None:
         error: TransientError | None = None
         try:
-            await self._commit(items, positions)
+            await self._write_with_retries(items, positions)
         except TransientError as transient_error:
             error = transient_error
         except asyncio.CancelledError:
