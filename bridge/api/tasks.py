@@ -50,11 +50,11 @@ class SearchIndexTask(BackgroundTask):
             self._indexer = make_indexer(self._settings)
         if not self._indexer.index_batch():
             return _INDEX_POLL_SECONDS
-        elapsed = time.monotonic() - started
-        started, cpu_started = time.monotonic(), time.process_time()
+        batch_seconds = time.monotonic() - started
+        sample_started, cpu_started = time.monotonic(), time.process_time()
         self.stop_requested.wait(_LOAD_SAMPLE_SECONDS)
-        load = (time.process_time() - cpu_started) / (time.monotonic() - started)
-        return elapsed * _PAUSE_FACTOR if load > _MAX_LOAD else 0.0
+        load = (time.process_time() - cpu_started) / (time.monotonic() - sample_started)
+        return batch_seconds * _PAUSE_FACTOR if load > _MAX_LOAD else 0.0
 
     def close(self) -> None:
         """Close the connection of the indexer."""

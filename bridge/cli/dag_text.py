@@ -97,9 +97,9 @@ def dag_lines(dag: "DagResult") -> Iterator[str]:
             yield from (escape(f"    waits for {awaited}") for awaited in sorted(waits_by_process[process.id]))
     for cycle in dag.cycles:
         yield escape(f"cycle: {', '.join(full_name(processes[process_id]) for process_id in cycle)}")
-    for missing in dag.missing:
-        readers = ", ".join(full_name(processes[reader]) for reader in missing.readers)
-        yield escape(f"no known producer of {full_name(missing.dataset)} (read by {readers})")
+    for unproduced in dag.missing:
+        readers = ", ".join(full_name(processes[reader]) for reader in unproduced.readers)
+        yield escape(f"no known producer of {full_name(unproduced.dataset)} (read by {readers})")
     yield from truncation_note(dag.cut, "--max-dependencies")
 
 

@@ -100,7 +100,7 @@ def validity_lines(validity: "VersionValidity") -> Iterator[str]:
     state = f"is invalid: {validity.reason}" if validity.reason else "is valid again"
     yield f"{_full_name(validity.dataset)}: {subject} {state}"
     if validity.published and validity.reason:
-        yield "  it is published, and reads are denied from now on: publish another version, or roll back"
+        yield "  it is published, so reads fail from now on: publish another version, or roll back"
 
 
 def _truncation_lines(cursor: str | None) -> Iterator[str]:

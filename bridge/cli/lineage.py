@@ -103,9 +103,11 @@ def _output_lines(
     from bridge.cli.lineage_text import column_lines, tree_lines
 
     if output in {LineageFormat.mermaid, LineageFormat.dot}:
-        yield from (as_mermaid if output is LineageFormat.mermaid else as_dot)(result)
+        render = as_mermaid if output is LineageFormat.mermaid else as_dot
+        yield from render(result)
         return
     for walk_direction in ("upstream", "downstream"):
         if direction.value in {walk_direction, "both"}:
             yield from tree_lines(result, walk_direction)
-    yield from column_lines(result) if columns else ()
+    if columns:
+        yield from column_lines(result)

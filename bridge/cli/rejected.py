@@ -89,6 +89,7 @@ def retry_rejected(
 
 
 def open_failed_inputs(config: Config) -> "tuple[Settings, Database, list[FailedInput]]":
+    """Open the store; returns the settings, the store, and all rejected or unmerged inputs."""
     settings = load_settings(config)
     from bridge.bootstrap.store import open_store
     from bridge.store.failed_inputs import list_failed_inputs

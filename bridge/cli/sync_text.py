@@ -64,7 +64,7 @@ def status_lines(status: "TargetStatus") -> Iterator[str]:
 
 def _pending_lines(status: "TargetStatus") -> Iterator[str]:
     if status.marks:
-        yield f"  {status.marks} changes to be planned"
+        yield f"  {status.marks} changes not planned yet"
     if status.pending:
         yield f"  {status.pending} pending ({status.failing} failing), oldest since {status.oldest_pending_at}"
         yield f"  next attempt at {status.next_due_at}"
@@ -95,11 +95,11 @@ def explanation_lines(explanation: "SyncExplanation") -> Iterator[str]:
     if explanation.trouble:
         yield f"  {TargetName(explanation.target).display_name} is paused: {explanation.trouble}"
     if explanation.marked:
-        yield "  changes are still to be planned"
+        yield "  recent changes have not been planned yet"
     if not explanation.items and explanation.target == TargetName.openmetadata:
         yield "  never synced: check that openmetadata.enabled is true, and that the service or `sync --once` runs"
     elif not explanation.items:
-        yield "  has no entity of its own; it is part of its runs"
+        yield "  has no entity of its own; it is sent with its runs"
     for item in explanation.items:
         yield from _item_lines(item)
     for edge in explanation.edges:

@@ -66,7 +66,7 @@ def _check_pending(target: TargetName, status: SyncStatus, now_us: int) -> Findi
     pending = status.marks + status.pending
     if status.oldest_pending_at is None or now_us - status.oldest_pending_at <= _MAX_PENDING_SECONDS * _SECOND:
         return _ok(
-            f"{pending} changes for {target.display_name} are pending, none for long"
+            f"{pending} changes for {target.display_name} are pending, none of them for long"
             if pending
             else f"no changes for {target.display_name} are pending"
         )

@@ -196,7 +196,7 @@ class AssetApplier:
             )
 
     def _retractions_under_aliases(self, changes: Iterable[DatasetChange]) -> list[DatasetChange]:
-        """Remove facets that were also written under another name before that name was known to be an alias."""
+        """Changes that also remove facets under other names, written before these were known to be aliases."""
         removals = [change for change in changes if None in change.facets.values()]
         groups = self.group_ids(change.name for change in removals)
         ids_by_group = datasets_with_facet(self._db, self._org, set(groups.values()), GOVERNANCE)

@@ -69,7 +69,10 @@ class AssetWatcher:
         return PollResult(changed, problems, contract_checks, events, imported)
 
     def _apply_files(self) -> tuple[int, int]:
-        """Apply the files whenever one of them has changed, and periodically in order to match new datasets."""
+        """Apply the files whenever one of them has changed, and periodically in order to match new datasets.
+
+        Returns the numbers of changed datasets and of problems.
+        """
         now = self._clock()
         stamps = {
             str(path): file_stamp(path) for location in self._locations for path in [location, *location.rglob("*")]
@@ -100,6 +103,7 @@ class AssetWatcher:
         return len(applied.changes), len(result.problems)
 
     def _check_contracts(self) -> tuple[ContractCheck, ...]:
+        """Check new versions, with a pause after each check in proportion to its duration."""
         now = self._clock()
         if self._contracts is None or now < self._next_contracts_at:
             return ()
@@ -109,6 +113,7 @@ class AssetWatcher:
         return checks
 
     def _read_events(self) -> int:
+        """Read new change events if the interval has passed; returns their number."""
         if self._events is None or self._events_interval_seconds is None or self._clock() < self._next_events_at:
             return 0
         self._next_events_at = self._clock() + self._events_interval_seconds

@@ -1,6 +1,6 @@
 """Pydantic model of a process file."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
@@ -172,7 +172,7 @@ class ProcessDefinition(Section):
         return [*(entry.as_ for entry in self.inputs), *(step.name for step in self.steps)]
 
 
-def _require_known(section: str, entry: str, name: str, known: list[str]) -> Any:
-    if name not in known:
-        message = f"{section}: {entry} refers to unknown name {name}; known: {', '.join(known) or 'none'}"
+def _require_known(section: str, entry: str, name: str, known_names: list[str]) -> None:
+    if name not in known_names:
+        message = f"{section}: {entry} refers to unknown name {name}; known: {', '.join(known_names) or 'none'}"
         raise PydanticCustomError("unknown_view", "{problem}", {"problem": message})

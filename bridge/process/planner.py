@@ -235,7 +235,7 @@ def resolve_outputs(
 
 
 def contract_problems(inputs: Iterable[PlannedInput]) -> list[str]:
-    """List inputs with other columns than expected."""
+    """List missing columns, and columns with unexpected types, of all inputs."""
     return [
         problem
         for planned_input in inputs

@@ -266,35 +266,32 @@ def _output_dataset(dataset: WrittenDataset) -> ol.OutputDataset:
 
 
 def _column_lineage_facet(query_lineage: QueryLineage, views: Mapping[str, DatasetLocation]) -> DatasetFacet:
-    facets = column_lineage_dataset
     fields = {
-        name: facets.Fields(_input_fields(column_sources, views))
+        name: column_lineage_dataset.Fields(_input_fields(column_sources, views))
         for name, column_sources in query_lineage.columns.items()
         if column_sources
     }
-    return facets.ColumnLineageDatasetFacet(fields, _input_fields(query_lineage.dataset_level, views))
+    return column_lineage_dataset.ColumnLineageDatasetFacet(fields, _input_fields(query_lineage.dataset_level, views))
 
 
 def _input_fields(
     column_sources: Sequence[ColumnSource], views: Mapping[str, DatasetLocation]
 ) -> list[column_lineage_dataset.InputField]:
-    facets = column_lineage_dataset
     transformations: dict[tuple[str, str], list[column_lineage_dataset.Transformation]] = {}
     for source in column_sources:
-        transformation = facets.Transformation(source.type, source.subtype, "", source.masking)
+        transformation = column_lineage_dataset.Transformation(source.type, source.subtype, "", source.masking)
         transformations.setdefault((source.view, source.column), []).append(transformation)
     return [
-        facets.InputField(views[view].namespace, views[view].name, column, column_transformations)
+        column_lineage_dataset.InputField(views[view].namespace, views[view].name, column, column_transformations)
         for (view, column), column_transformations in transformations.items()
         if view in views
     ]
 
 
 def _assertions_facet(outcomes: Sequence[CheckOutcome]) -> InputDatasetFacet:
-    facets = data_quality_assertions_dataset
-    return facets.DataQualityAssertionsDatasetFacet(
+    return data_quality_assertions_dataset.DataQualityAssertionsDatasetFacet(
         [
-            facets.Assertion(
+            data_quality_assertions_dataset.Assertion(
                 assertion=outcome.check.check,
                 success=outcome.passed,
                 column=outcome.check.column,

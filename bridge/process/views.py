@@ -93,7 +93,9 @@ class ViewBuilder:
         lineage = dict(self._query_lineage).get(view)
         if lineage is None or not self._is_traceable(view, traceable):
             return None
-        steps = [(name, traced) for name, traced in self._query_lineage if name.lower() not in self._sources]
+        steps = [
+            (name, step_lineage) for name, step_lineage in self._query_lineage if name.lower() not in self._sources
+        ]
         return compose(steps, view, self._sources)
 
     def step_facets(self) -> list[dict[str, Any]]:

@@ -50,7 +50,7 @@ class ConsumersQuery(DatasetSubjectQuery[Page[Consumer]], frozen=True, kw_only=T
         names = ctx.graph().job_names(readers)
         after = read_cursor(self.after, tuple[str, str]) or ("", "")
         candidates = sorted((*names[job], job) for job in readers if names[job] > after)
-        page, next_cursor = paginate(candidates, self.limit, lambda row: row[:2])
+        page, next_cursor = paginate(candidates, self.limit, lambda candidate: candidate[:2])
         owners = read_owners(ctx.db, ctx.org, [job for *_, job in page])
         return Page(
             [

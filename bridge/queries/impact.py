@@ -42,14 +42,15 @@ class ImpactQuery(DatasetSubjectQuery[ImpactResult], frozen=True, kw_only=True):
     def run(self, ctx: QueryContext) -> ImpactResult:
         graph, start = ctx.graph(), self.group_id(ctx)
         downstream = walk(graph, start, "downstream", self.depth, self.most)
-        datasets, jobs = {start: 0}, dict[bytes, int]()
+        dataset_distances: dict[bytes, int] = {start: 0}
+        job_distances: dict[bytes, int] = {}
         for edge in downstream.edges:  # edges are sorted by level: a target is never nearer than its source
-            distance = datasets[edge.source or start] + 1
-            datasets.setdefault(edge.target, distance)
+            distance = dataset_distances[edge.source or start] + 1
+            dataset_distances.setdefault(edge.target, distance)
             if edge.job:
-                jobs.setdefault(edge.job, distance)
-        del datasets[start]
-        nodes = [*datasets, *jobs]
+                job_distances.setdefault(edge.job, distance)
+        del dataset_distances[start]
+        nodes = [*dataset_distances, *job_distances]
         owners = read_owners(ctx.db, ctx.org, nodes)
         slas = read_slas(ctx.db, ctx.org, nodes)
 
@@ -62,8 +63,8 @@ class ImpactQuery(DatasetSubjectQuery[ImpactResult], frozen=True, kw_only=True):
 
         all_owners = sorted(set().union(*owners.values()))
         return ImpactResult(
-            affected_nodes(datasets, graph.dataset_names(datasets)),
-            affected_nodes(jobs, graph.job_names(jobs)),
+            affected_nodes(dataset_distances, graph.dataset_names(dataset_distances)),
+            affected_nodes(job_distances, graph.job_names(job_distances)),
             all_owners,
             downstream.truncated_by,
         )

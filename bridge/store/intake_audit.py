@@ -52,12 +52,12 @@ class IntakeAudit(NamedTuple):
 def audit_intake(db: Database, org: str) -> IntakeAudit:
     """Compare the ledger of received inputs with the content of the store, in one snapshot."""
     with db.snapshot():
-        received = {source: _LedgerCounts(*map(int, counts)) for source, *counts in db.fetch_all(_RECEIVED, org)}
-        logged = {source: _LogCounts(*map(int, counts)) for source, *counts in db.fetch_all(_LOGGED, org)}
-        ((listed,),) = db.fetch_all(_REJECTED, org)
+        ledger_counts = {source: _LedgerCounts(*map(int, counts)) for source, *counts in db.fetch_all(_RECEIVED, org)}
+        log_counts = {source: _LogCounts(*map(int, counts)) for source, *counts in db.fetch_all(_LOGGED, org)}
+        ((listed_receipts,),) = db.fetch_all(_REJECTED, org)
     totals = []
-    for source in sorted(received.keys() | logged.keys()):
-        ledger, log = received.get(source, _LedgerCounts()), logged.get(source, _LogCounts())
+    for source in sorted(ledger_counts.keys() | log_counts.keys()):
+        ledger, log = ledger_counts.get(source, _LedgerCounts()), log_counts.get(source, _LogCounts())
         totals.append(
             SourceTotals(
                 source,
@@ -73,14 +73,14 @@ def audit_intake(db: Database, org: str) -> IntakeAudit:
         for source_totals in totals
         if source_totals.duplicate < 0
     ]
-    events = sum(counts.events for counts in received.values())
-    rejected = sum(counts.rejected for counts in received.values())
-    retried = sum(counts.retried for counts in received.values())
-    receipts = sum(counts.receipts for counts in logged.values())
+    events = sum(counts.events for counts in ledger_counts.values())
+    rejected = sum(counts.rejected for counts in ledger_counts.values())
+    retried = sum(counts.retried for counts in ledger_counts.values())
+    receipts = sum(counts.receipts for counts in log_counts.values())
     if events != receipts:
         discrepancies.append(f"{events} events were received, but the log counts {receipts}")
-    if rejected != int(listed) + retried:
+    if rejected != int(listed_receipts) + retried:
         discrepancies.append(
-            f"{rejected} inputs were rejected; {listed} are listed and {retried} were ingested later"
+            f"{rejected} inputs were rejected; {listed_receipts} are listed and {retried} were ingested later"
         )
     return IntakeAudit(totals, discrepancies)

@@ -160,7 +160,7 @@ class Writer:
             return item
         try:
             with self._db.transaction(commit=False):
-                self._write_rows(_reduce_events([item]), [item], ())
+                self._write_in_transaction(_reduce_events([item]), [item], ())
         except UnstorableRow as error:
             return item._replace(rows=(), failure=f"rejected by the store: {error}")
         return item
@@ -171,12 +171,13 @@ class Writer:
         changes = _reduce_events(group)
         with ExitStack() as stack:
             stack.enter_context(self._db.transaction())
-            stored_rows = self._write_rows(changes, group, positions)
+            stored_rows = self._write_in_transaction(changes, group, positions)
             return StagedGroup(changes, stored_rows, stack.pop_all())
 
-    def _write_rows(
+    def _write_in_transaction(
         self, changes: Reducer, group: Sequence[IncomingEvent | RejectedInput], positions: Sequence[FilePosition]
     ) -> list[_StoredRow]:
+        """Write a group in the open transaction; returns the rows to cache once they are committed."""
         stored_rows: list[_StoredRow] = []
         new_symlinks = self._identity_groups.find_new_symlinks(changes)
         self._append_events([item for item in group if isinstance(item, IncomingEvent)])

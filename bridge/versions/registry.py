@@ -82,7 +82,7 @@ class VersionRegistry:
         return "/".join(self.dataset_name(dataset))
 
     def retained_versions(self) -> dict[bytes, list[str]]:
-        """Map all published or pinned versions, whose files must not be deleted by cleanup, to the reasons.
+        """Map each published or pinned version to the reasons why cleanup must not delete its files.
 
         If the top layer of a dataset contains only some partitions, the layers below are retained for the others.
         """

@@ -123,7 +123,7 @@ def test_invalidate_warns_about_published_version(dataset_cli: DatasetCli) -> No
     invalidated = dataset_cli("invalidate s3://lake/sales/weekly v2 --partition day=mon --reason late")
     assert invalidated.stdout.splitlines() == [
         "s3://lake sales/weekly: partition day=mon of version v2 is invalid: late",
-        "  it is published, and reads are denied from now on: publish another version, or roll back",
+        "  it is published, so reads fail from now on: publish another version, or roll back",
     ]
     assert "  invalid of day=mon: late" in dataset_cli("resolve s3://lake/sales/weekly").stdout
     assert dataset_cli("resolve s3://lake/sales/weekly --partition day=mon").exit_code == 6

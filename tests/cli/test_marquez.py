@@ -77,7 +77,7 @@ def test_rejected_run_is_listed_with_reason(shell: Shell) -> None:
 
 def test_sync_explain_of_entities_without_own_item(shell: Shell) -> None:
     shell("sync", "--once", events=(RUN,))
-    assert "has no entity of its own; it is part of its runs" in shell("sync", "explain", "db", "out").stdout
+    assert "has no entity of its own; it is sent with its runs" in shell("sync", "explain", "db", "out").stdout
     assert "job: unwanted" in shell("sync", "explain", "jobs", "job", "--job").stdout
 
 

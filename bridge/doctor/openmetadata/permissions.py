@@ -32,10 +32,8 @@ def check(client: OpenMetadataClient, settings: OpenMetadataSettings) -> Iterato
         message = f"unknown: the server does not report the user's permissions{reason}"
         yield Finding(Level.warning, "rights", message, "check the policies of the bot in OpenMetadata")
         return
-    missing, missing_optional = (
-        _missing_permissions(access, settings, _NEEDED),
-        _missing_permissions(access, settings, _OPTIONAL),
-    )
+    missing = _missing_permissions(access, settings, _NEEDED)
+    missing_optional = _missing_permissions(access, settings, _OPTIONAL)
     if settings.sync.track_lineage and not _can_edit_lineage(access):
         missing.append("EditLineage of lineage")
     missing_delete = [
