@@ -71,8 +71,8 @@ def _longest_path_levels(
                 successor_index = component_of[successor]
                 if successor_index != index:
                     ends_before_start = boundary.is_end and not successor.is_end
-                    step = ends_before_start and (boundary.process_id, successor.process_id) in dependencies
-                    levels[successor_index] = max(levels[successor_index], levels[index] + step)
+                    is_dependency = ends_before_start and (boundary.process_id, successor.process_id) in dependencies
+                    levels[successor_index] = max(levels[successor_index], levels[index] + is_dependency)
     return {boundary: levels[index] for boundary, index in component_of.items()}
 
 

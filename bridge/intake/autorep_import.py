@@ -77,7 +77,8 @@ def import_reports(
         problems += [str(problem) for problem in (*report.problems, *history.problems)]
         inputs = (legacy.read(msgspec.json.encode(body), _INPUT_KIND, now_micros()) for body in history.bodies)
         accepted_count, rejected_count = write_bodies(inputs, writer)
-        runs, rejected = runs + accepted_count, rejected + rejected_count
+        runs += accepted_count
+        rejected += rejected_count
     return AutorepImportResult(runs, rejected, problems, dict(skipped_lines))
 
 

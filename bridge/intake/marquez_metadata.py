@@ -87,9 +87,9 @@ class MarquezMetadataSource:
                 groups[bytes(id_)].add(bytes(member))
             stored = self._stored_metadata(groups, ids_with_events, "ol_dataset", "dataset_id")
             for dataset, id_ in zip(batch, ids, strict=True):
-                if not self._is_listed_twice(dataset, stored[id_]) and (
-                    event := dataset_event_from_list(dataset, stored[id_])
-                ):
+                if self._is_listed_twice(dataset, stored[id_]):
+                    continue
+                if event := dataset_event_from_list(dataset, stored[id_]):
                     yield event
 
     def _dataset_id(self, dataset: JsonObject) -> bytes:

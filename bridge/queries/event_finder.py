@@ -29,7 +29,7 @@ class RegisterOrder(NamedTuple):
 
     rank: int
     micros: int
-    content: bytes
+    content_hash: bytes
 
 
 class EventReference(msgspec.Struct, frozen=True):
@@ -45,8 +45,8 @@ class EventReference(msgspec.Struct, frozen=True):
 
 
 def decode_order(order: bytes) -> RegisterOrder:
-    rank, micros, content = _ORDER.unpack(order)
-    return RegisterOrder(rank, micros - _SIGN_OFFSET, content)
+    rank, micros, content_hash = _ORDER.unpack(order)
+    return RegisterOrder(rank, micros - _SIGN_OFFSET, content_hash)
 
 
 def rank_name(rank: int) -> str:
@@ -69,14 +69,16 @@ class EventFinder:
         self._ctx = ctx
         self._entries: dict[int, list[_EventIndexEntry]] = {}
 
-    def find(self, micros: int, mentioning: Iterable[bytes], content: bytes | None = None) -> list[EventReference]:
-        """Find the events of a time that mention any of these ids.
+    def find(
+        self, micros: int, mentioning: Iterable[bytes], content_hash: bytes | None = None
+    ) -> list[EventReference]:
+        """Find the events at a time that mention any of these ids.
 
         If some of these events have a facet with this content, only those are returned.
         """
         ids = frozenset(mentioning)
         entries = [entry for entry in self._entries_at(micros) if ids & entry.mentioned_ids]
-        with_content = [entry for entry in entries if content in entry.facet_digests]
+        with_content = [entry for entry in entries if content_hash in entry.facet_digests]
         return [entry.reference for entry in with_content or entries]
 
     def _entries_at(self, micros: int) -> list[_EventIndexEntry]:

@@ -219,5 +219,5 @@ def _read_facts(ctx: QueryContext, dataset: bytes) -> Iterator[Fact]:
         winners[fact] = max(winners.get(fact, (b"", None)), (order, value), key=lambda candidate: candidate[0])
     for fact, (order, value) in sorted(winners.items()):
         winning_order: RegisterOrder = decode_order(order)
-        events = finder.find(winning_order.micros, node_ids, winning_order.content)
+        events = finder.find(winning_order.micros, node_ids, winning_order.content_hash)
         yield Fact(fact, value, rank_name(winning_order.rank), format_timestamp(winning_order.micros), events)

@@ -15,11 +15,11 @@ _INITIAL_VALUES: dict[type[Row], tuple[str, str]] = {DatasetRow: ("class_id", "d
 def upsert_row(row_class: type[Row]) -> str:
     """Build the statement that merges one row; the statement writes nothing if the row changes nothing."""
     plan = merge_plan(row_class)
-    values = {name: f"?{i}" for i, name in enumerate(plan.names, start=1)}
+    placeholders = {name: f"?{i}" for i, name in enumerate(plan.names, start=1)}
     if row_class in _INITIAL_VALUES:
         column, origin = _INITIAL_VALUES[row_class]
-        values[column] = values[origin]
-    return _build_upsert(row_class, list(values), f"VALUES ({', '.join(values.values())})")
+        placeholders[column] = placeholders[origin]
+    return _build_upsert(row_class, list(placeholders), f"VALUES ({', '.join(placeholders.values())})")
 
 
 @cache
