@@ -25,14 +25,16 @@ def register_order(rank: int, micros: int, content: bytes) -> bytes:
 
 def order_rank(order: bytes) -> int:
     """Decode the rank from a register order."""
-    rank: int = _RANK_TIME_HASH.unpack(order)[0]
+    rank: int
+    rank, _, _ = _RANK_TIME_HASH.unpack(order)
     return rank
 
 
 def order_micros(order: bytes) -> int:
     """Decode the event time from a register order, in microseconds."""
-    micros: int = _RANK_TIME_HASH.unpack(order)[1]
-    return micros - _SHIFT
+    shifted_micros: int
+    _, shifted_micros, _ = _RANK_TIME_HASH.unpack(order)
+    return shifted_micros - _SHIFT
 
 
 def event_order(micros: int, content: bytes) -> bytes:

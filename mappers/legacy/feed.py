@@ -127,7 +127,7 @@ def _parse_datasets(value: Any) -> list[JsonObject]:
 
 def _is_server_url(namespace: str) -> bool:
     server = namespace.partition("://")[2]
-    return bool(server) and not {"/", "?"} & set(server)
+    return bool(server) and "/" not in server and "?" not in server
 
 
 def _is_namespace_keyword(namespace: str) -> bool:

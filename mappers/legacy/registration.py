@@ -57,7 +57,8 @@ def translate_dataset(body: BodyFields, namespaces: LegacyNamespaces) -> list[by
         return [_build_version_event(body, name, version, status, event_type, time)]
     output = build_dataset(name, body.unread() | {"version": version}, "output", body)
     run_id = run_id or _derive_run_id(body, job, start or time)
-    return build_run_events(LegacyRun(event_type, time, start, run_id, {}, job, {}, [], [output]), namespaces)
+    run = LegacyRun(event_type, time, start, run_id, job, outputs=[output])
+    return build_run_events(run, namespaces)
 
 
 def _build_version_event(
@@ -102,7 +103,8 @@ def translate_process(body: BodyFields, namespaces: LegacyNamespaces) -> list[by
     facet_values = body.unread()
     if event_type == "OTHER":
         facet_values["status"] = state
-    return build_run_events(LegacyRun(event_type, time, start, run_id, facet_values, job, {}, [], []), namespaces)
+    run = LegacyRun(event_type, time, start, run_id, job, run_facets=facet_values)
+    return build_run_events(run, namespaces)
 
 
 def _derive_run_id(body: BodyFields, job: JobName, start: Timestamp) -> str:

@@ -1,7 +1,8 @@
 """Builds OpenLineage events from a legacy run."""
 
 import uuid
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from mappers.canonical_json import JsonObject
 from mappers.legacy.body_fields import BodyFields, Timestamp
@@ -29,11 +30,11 @@ class LegacyRun(NamedTuple):
     time: Timestamp
     start: Timestamp | None
     run_id: str
-    run_facets: JsonObject
     job: JobName
-    job_facets: JsonObject
-    inputs: list[JsonObject]
-    outputs: list[JsonObject]
+    run_facets: Mapping[str, Any] = {}
+    job_facets: Mapping[str, Any] = {}
+    inputs: Sequence[JsonObject] = ()
+    outputs: Sequence[JsonObject] = ()
     producer: str | None = None
 
 
@@ -76,7 +77,7 @@ def build_run_events(run: LegacyRun, namespaces: LegacyNamespaces) -> list[bytes
     return events
 
 
-def _with_normalized_parent(facets: JsonObject, namespaces: LegacyNamespaces) -> JsonObject:
+def _with_normalized_parent(facets: Mapping[str, Any], namespaces: LegacyNamespaces) -> Mapping[str, Any]:
     """Normalize the job name in the parent facet."""
     parent = facets.get("parent")
     if not isinstance(parent, dict):

@@ -95,7 +95,7 @@ def _legacy_transformations(output: OutputField) -> list[Transformation]:
 def _input_entries(
     target: str, source: InputField, transformations: list[Transformation] | None
 ) -> Iterator[ColumnLineageEntry]:
-    for transformation in transformations or [Transformation("DIRECT" if target else "INDIRECT")]:
+    for transformation in transformations or [_default_transformation(target)]:
         yield _column_entry(source.namespace, source.name, source.field, target, transformation)
 
 
@@ -124,14 +124,23 @@ def _merge_dataset_level(entries: set[ColumnLineageEntry], targets: set[str]) ->
 
 def read_lineage_entry(fields: dict[str, LineageField], inputs: Iterable[LineageSource]) -> ColumnLineageEntries:
     """Read the column lineage of an explicit lineage entry."""
-    return unique_entries(
-        _column_entry(source.namespace, source.name, source.field or "", target, transformation)
-        for target, field in [("", None), *fields.items()]
-        for source in (field.inputs if field else inputs)
-        if source.type.upper() == "DATASET" and source.namespace and source.name
-        if target or source.field
-        for transformation in source.transformations or [Transformation("DIRECT" if target else "INDIRECT")]
-    )
+    entries: list[ColumnLineageEntry] = []
+    for target, sources in [("", inputs), *((name, field.inputs) for name, field in fields.items())]:
+        for source in sources:
+            if source.type.upper() != "DATASET" or not source.namespace or not source.name:
+                continue
+            if not target and not source.field:
+                continue  # no column on either side
+            column = source.field or ""
+            entries.extend(
+                _column_entry(source.namespace, source.name, column, target, transformation)
+                for transformation in source.transformations or [_default_transformation(target)]
+            )
+    return unique_entries(entries)
+
+
+def _default_transformation(target: str) -> Transformation:
+    return Transformation("DIRECT" if target else "INDIRECT")
 
 
 class _IdentifiedEntry(NamedTuple):

@@ -169,7 +169,7 @@ def _map_explicit_lineage(builder: RowBuilder, dataset: ParsedDataset, target: C
         return False
     declared_order = register_order(DeclaringFacet.LINEAGE, builder.micros, builder.event_hash)
     builder.rows.append(builder.dataset_row(target)._replace(declared_lineage=declared_order))
-    map_dataset_lineage(builder, lineage, target, LineageAsserter(NO_ID, None, declared_order))
+    map_dataset_lineage(builder, lineage, target, LineageAsserter(run=NO_ID, job=None, declared_order=declared_order))
     return True
 
 
@@ -191,7 +191,12 @@ def _map_column_lineage_facet(
     order = builder.register_order(
         DeclaringFacet.COLUMNS, set_id if context.role is DatasetRole.OUTPUT else builder.event_hash
     )
-    builder.rows.append(RunLineageRow(builder.org, target.id, context.job, context.run, False, order, set_id))
+    builder.rows.append(
+        RunLineageRow(
+            builder.org, target.id, context.job, context.run,
+            explicit=False, columns_order=order, columns_set=set_id,
+        )
+    )  # fmt: skip
     for namespace, name in source_datasets(entries):
         builder.add_edge(
             "DERIVES",

@@ -1,5 +1,6 @@
 """Builds OpenLineage events and facets as JSON."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -30,7 +31,7 @@ def custom_facet(kind: str, value: Any) -> JsonObject:
     return {"_producer": PRODUCER, "_schemaURL": _SPEC + kind, **content}
 
 
-def custom_facets(kind: str, values: JsonObject) -> JsonObject:
+def custom_facets(kind: str, values: Mapping[str, Any]) -> JsonObject:
     """Build custom facets of one kind; null values are skipped."""
     return {name: custom_facet(kind, value) for name, value in values.items() if value is not None}
 

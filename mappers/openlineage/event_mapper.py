@@ -32,7 +32,9 @@ def map_event(event: Event, options: MappingOptions) -> MappedEvent:
             return MappedEvent([], [*event.notes, "events of this job are ignored (intake.ignored_jobs)"])
     builder = RowBuilder(event, options)
     if event.dataset is not None:
-        map_dataset(builder, event.dataset, DatasetContext(DatasetRole.DATASET_EVENT, NO_ID, "", NO_ID))
+        map_dataset(
+            builder, event.dataset, DatasetContext(DatasetRole.DATASET_EVENT, run=NO_ID, run_uuid="", job=NO_ID)
+        )
     elif event.job is not None:
         job = canonical_job_name(options.org, *event.job)
         builder.add_namespace(job)
@@ -58,7 +60,7 @@ def _map_run_event(builder: RowBuilder, event: Event, job: CanonicalName, run_uu
         for dataset in datasets:
             map_dataset(builder, dataset, context)
     if lineage:
-        map_job_lineage(builder, lineage, LineageAsserter(run, job, None))
+        map_job_lineage(builder, lineage, LineageAsserter(run, job, declared_order=None))
 
 
 def _map_job_event(builder: RowBuilder, event: Event, job: CanonicalName) -> None:
@@ -72,7 +74,7 @@ def _map_job_event(builder: RowBuilder, event: Event, job: CanonicalName) -> Non
         )
     builder.rows.append(row)
     _map_job_facets(builder, event, job, Rank.JOB_EVENT, row.declared_lineage)
-    context = DatasetContext(DatasetRole.DECLARED, NO_ID, "", job.id)
+    context = DatasetContext(DatasetRole.DECLARED, run=NO_ID, run_uuid="", job=job.id)
     job_node = ("job", job.id)
     for dataset in event.inputs:
         dataset_node = ("dataset", map_dataset(builder, dataset, context).id)
@@ -81,7 +83,7 @@ def _map_job_event(builder: RowBuilder, event: Event, job: CanonicalName) -> Non
         dataset_node = ("dataset", map_dataset(builder, dataset, context).id)
         builder.add_edge("PRODUCES", job_node, dataset_node, job.id, "declared", declared_io=builder.event_order)
     if lineage:
-        map_job_lineage(builder, lineage, LineageAsserter(NO_ID, job, row.declared_lineage))
+        map_job_lineage(builder, lineage, LineageAsserter(run=NO_ID, job=job, declared_order=row.declared_lineage))
 
 
 def _map_job_facets(

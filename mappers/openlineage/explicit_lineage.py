@@ -72,12 +72,15 @@ def _map_dataset_target(
             _add_edge(builder, "PRODUCES", ("job", job_id), ("dataset", target.id), asserter)
     set_id = map_column_lineage(builder, entries, asserter.job_id, asserter.run, target.id)
     if asserter.declared_order is None:
-        builder.rows.append(RunLineageRow(builder.org, target.id, asserter.job_id, asserter.run, True))
+        builder.rows.append(RunLineageRow(builder.org, target.id, asserter.job_id, asserter.run, explicit=True))
         builder.rows.append(RunExplicitLineageRow(builder.org, target.id, asserter.job_id, asserter.run, set_id))
     else:
         builder.rows.append(
-            RunLineageRow(builder.org, target.id, asserter.job_id, NO_ID, False, asserter.declared_order, set_id)
-        )
+            RunLineageRow(
+                builder.org, target.id, asserter.job_id, NO_ID,
+                explicit=False, columns_order=asserter.declared_order, columns_set=set_id,
+            )
+        )  # fmt: skip
 
 
 def _map_job_target(builder: RowBuilder, entry: LineageEntry, asserter: LineageAsserter) -> None:

@@ -21,13 +21,13 @@ from mappers.openlineage.row_builder import RowBuilder
 _TEST_STATUS = {"pass": "PASS", "fail": "FAIL", "skip": "SKIP"}
 
 
-def quality_score(counts: Mapping[str, int]) -> float | None:
-    """Compute a quality score from 0 to 100; `counts` contains the number of latest results per status.
+def quality_score(counts_by_status: Mapping[str, int]) -> float | None:
+    """Compute a quality score from 0 to 100; `counts_by_status` contains the number of latest results.
 
     The score is the share of passed checks; a warning counts as half, and skipped checks are ignored. The score is
     None if no check passed, warned or failed.
     """
-    passed, warned, failed = (counts.get(status, 0) for status in ("PASS", "WARN", "FAIL"))
+    passed, warned, failed = (counts_by_status.get(status, 0) for status in ("PASS", "WARN", "FAIL"))
     total = passed + warned + failed
     return round(100 * (passed + warned / 2) / total, 1) if total else None
 
@@ -41,14 +41,14 @@ def map_assertions(
         status = "PASS" if outcome.success else _failure_status(outcome.severity)
         builder.rows.append(
             QualityCheckRow(
-                builder.org,
-                check_id,
-                dataset,
-                None,
-                name,
-                outcome.column or "",
-                builder.micros,
-                *_definition_columns(builder, outcome.assertion, outcome.expected),
+                org_id=builder.org,
+                qdef_id=check_id,
+                dataset_id=dataset,
+                job_id=None,
+                name=name,
+                field_name=outcome.column or "",
+                created_at=builder.micros,
+                **_definition_columns(builder, outcome.assertion, outcome.expected),
             )
         )
         _add_result(builder, check_id, run, version, status, outcome)
@@ -60,16 +60,16 @@ def map_expectations(builder: RowBuilder, facet: ExpectationsFacet, dataset: byt
         expected = canonical_json(check.expected).decode() if check.expected else None
         builder.rows.append(
             QualityCheckRow(
-                builder.org,
-                assertion_id(dataset, check.check, check.name, check.column),
-                dataset,
-                None,
-                check.name,
-                check.column or "",
-                builder.micros,
-                builder.register_order(Rank.STEWARD, digest(f"{check.check}\0{expected}".encode())),
-                check.check,
-                expected,
+                org_id=builder.org,
+                qdef_id=assertion_id(dataset, check.check, check.name, check.column),
+                dataset_id=dataset,
+                job_id=None,
+                name=check.name,
+                field_name=check.column or "",
+                created_at=builder.micros,
+                definition_order=builder.register_order(Rank.STEWARD, digest(f"{check.check}\0{expected}".encode())),
+                sql_expression=check.check,
+                expected_result=expected,
             )
         )
 
@@ -85,14 +85,14 @@ def map_run_tests(builder: RowBuilder, facet: RunTestsFacet, job: bytes, run: by
             status = _failure_status(outcome.severity)
         builder.rows.append(
             QualityCheckRow(
-                builder.org,
-                check_id,
-                None,
-                job,
-                outcome.name,
-                "",
-                builder.micros,
-                *_definition_columns(builder, outcome.type, outcome.expected),
+                org_id=builder.org,
+                qdef_id=check_id,
+                dataset_id=None,
+                job_id=job,
+                name=outcome.name,
+                field_name="",
+                created_at=builder.micros,
+                **_definition_columns(builder, outcome.type, outcome.expected),
             )
         )
         _add_result(builder, check_id, run, None, status, outcome)
@@ -113,13 +113,14 @@ def _as_text(value: Any) -> str | None:
     return canonical_json(value).decode()
 
 
-def _definition_columns(
-    builder: RowBuilder, expression: str | None, expected: Any
-) -> tuple[bytes, str | None, str | None]:
-    """Return order, expression and expected result of a check."""
+def _definition_columns(builder: RowBuilder, expression: str | None, expected: Any) -> dict[str, Any]:
     expected_text = _as_text(expected)
     content = digest(f"{expression}\0{expected_text}".encode())
-    return builder.register_order(0, content), expression, expected_text
+    return {
+        "definition_order": builder.register_order(0, content),
+        "sql_expression": expression,
+        "expected_result": expected_text,
+    }
 
 
 def _add_result(
@@ -134,14 +135,14 @@ def _add_result(
     time_key = str(builder.micros) if run == NO_ID else ""  # without a run, the time distinguishes results
     builder.rows.append(
         QualityResultRow(
-            builder.org,
-            composite_id(b"result", check_id, run, time_key.encode()),
-            check_id,
-            run,
-            version,
-            builder.register_order(0, digest(detail)),
-            builder.micros,
-            status,
-            detail.decode(),
+            org_id=builder.org,
+            qres_id=composite_id(b"result", check_id, run, time_key.encode()),
+            qdef_id=check_id,
+            run_id=run,
+            dataset_version_id=version,
+            result_order=builder.register_order(0, digest(detail)),
+            executed_at=builder.micros,
+            status=status,
+            detail_json=detail.decode(),
         )
     )

@@ -37,15 +37,15 @@ def map_registration(builder: RowBuilder, dataset: ParsedDataset, name: Canonica
         return
     rank = Rank.STEWARD if status in _REVIEWED else Rank.OUTPUT
     row = DatasetRegistrationRow(
-        builder.org,
-        composite_id(b"registration", name.id, f"{submitted_at}\0{registration.submittedBy}".encode()),
-        name.id,
-        registration.submittedBy,
-        submitted_at,
-        builder.register_order(rank, facet.digest),
-        status,
-        registration.reviewer,
-        registration.comment,
+        org_id=builder.org,
+        reg_id=composite_id(b"registration", name.id, f"{submitted_at}\0{registration.submittedBy}".encode()),
+        dataset_id=name.id,
+        submitted_by=registration.submittedBy,
+        submitted_at=submitted_at,
+        review_order=builder.register_order(rank, facet.digest),
+        status=status,
+        reviewer=registration.reviewer,
+        review_comment=registration.comment,
     )
     if status == _PENDING:
         row = row._replace(request_order=builder.register_order(0, facet.digest), request_json=_request_json(facet))

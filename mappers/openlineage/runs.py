@@ -42,25 +42,25 @@ def map_run(builder: RowBuilder, event: Event, job: CanonicalName, *, explicit: 
 
 
 def _run_row(builder: RowBuilder, event: Event, run: bytes, uuid: str, job: bytes) -> RunRow:
-    state = _STATE_RANK.get(event.event_type)
+    state_rank = _STATE_RANK.get(event.event_type)
     origin = digest(f"{event.producer}\0{event.schema_url}".encode())
     return RunRow(
-        builder.org,
-        run,
-        uuid,
-        builder.register_order(0, job),
-        job,
-        builder.micros,
-        builder.micros,
-        job,
-        job,
-        builder.micros,
-        builder.register_order(state, digest(event.event_type.encode())) if state else None,
-        event.event_type if state else None,
-        builder.micros if state else None,
-        builder.register_order(0, origin),
-        event.producer,
-        event.schema_url,
+        org_id=builder.org,
+        run_id=run,
+        run_uuid=uuid,
+        claim_order=builder.register_order(0, job),
+        job_id=job,
+        created_at=builder.micros,
+        updated_at=builder.micros,
+        least_claimant=job,
+        greatest_claimant=job,
+        started_at=builder.micros,
+        state_order=builder.register_order(state_rank, digest(event.event_type.encode())) if state_rank else None,
+        event_type=event.event_type if state_rank else None,
+        event_time=builder.micros if state_rank else None,
+        origin_order=builder.register_order(0, origin),
+        producer=event.producer,
+        schema_url=event.schema_url,
     )
 
 

@@ -24,16 +24,16 @@ def map_schema(builder: RowBuilder, dataset: ParsedDataset, name: CanonicalName,
         return None
     builder.rows.append(
         DatasetSchemaRow(
-            builder.org,
-            name.id,
-            schema.hash,
-            schema.column_count,
-            builder.micros,
-            builder.micros if rank == Rank.OUTPUT else None,
-            builder.micros if rank == Rank.JOB_EVENT else None,
-            builder.micros if rank == Rank.INPUT else None,
-            builder.register_order(rank, schema.content),
-            schema.columns,
+            org_id=builder.org,
+            dataset_id=name.id,
+            schema_hash=schema.hash,
+            column_count=schema.column_count,
+            first_seen=builder.micros,
+            written_at=builder.micros if rank == Rank.OUTPUT else None,
+            declared_at=builder.micros if rank == Rank.JOB_EVENT else None,
+            read_at=builder.micros if rank == Rank.INPUT else None,
+            columns_order=builder.register_order(rank, schema.content_hash),
+            columns_json=schema.columns_json,
         )
     )
     return schema.hash
@@ -44,8 +44,8 @@ class _Schema(NamedTuple):
 
     hash: bytes
     column_count: int
-    columns: str
-    content: bytes
+    columns_json: str
+    content_hash: bytes
 
 
 _CACHED_CHARACTERS = 1 << 24
@@ -56,7 +56,7 @@ def _cached_schema(key: bytes, facet: SchemaFacet) -> _Schema | None:
     if key in _schemas:
         return _schemas[key]
     schema = _parse_schema(facet)
-    return _schemas.put(key, schema, len(schema.columns) if schema else 1)
+    return _schemas.put(key, schema, len(schema.columns_json) if schema else 1)
 
 
 def _parse_schema(facet: SchemaFacet) -> _Schema | None:

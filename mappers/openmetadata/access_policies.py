@@ -25,7 +25,7 @@ def access_policies(facets: Iterable[Mapping[str, Any]], classification: str) ->
             }
             rules.setdefault(str(policy["role"]), {})[tag] = rule
     return {
-        role: _policy(role, [role_rules[tag] for tag in sorted(role_rules)])
+        role: _role_policy(role, [role_rules[tag] for tag in sorted(role_rules)])
         for role, role_rules in sorted(rules.items())
     }
 
@@ -35,7 +35,7 @@ def policy_name(role: str) -> str:
     return f"{_PREFIX}{role}"
 
 
-def _policy(role: str, rules: list[JsonObject]) -> JsonObject:
+def _role_policy(role: str, rules: list[JsonObject]) -> JsonObject:
     description = (
         f"Access to the assets of lineage-bridge for {role}. Generated from asset files: changes here are lost."
     )

@@ -70,10 +70,10 @@ def entry_key(entry: Mapping[str, Any]) -> tuple[str, str]:
     return str(entry["toColumn"]), str(entry.get("function") or "")
 
 
-def merge_column_details(own: Iterable[dict[str, Any]], remote: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+def merge_column_details(local: Iterable[dict[str, Any]], remote: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Merge the column entries that two producers report for the same edge."""
     entries: dict[tuple[str, str], dict[str, Any]] = {}
-    for entry in (*own, *remote):
+    for entry in (*local, *remote):
         merged = entries.setdefault(entry_key(entry), dict(entry))
         merged["fromColumns"] = sorted({*merged.get("fromColumns", ()), *entry.get("fromColumns", ())})
     return [entries[key] for key in sorted(entries)]

@@ -193,10 +193,10 @@ def differing_fields(collection: str, desired: JsonObject, entity: JsonObject) -
 
 def _has_value(key: str, existing: Any, value: Any) -> bool:
     """True if a member has the requested value; an editable text may have any value, but must not be empty."""
-    return bool(existing) if key in _EDITABLE_TEXTS else _contains(existing, value)
+    return bool(existing) if key in _EDITABLE_TEXTS else _has_all_values(existing, value)
 
 
-def _contains(existing: Any, value: Any) -> bool:
+def _has_all_values(existing: Any, value: Any) -> bool:
     """True if an existing value has everything that a request sets; items with names are matched by name."""
     if isinstance(value, Mapping):
         return isinstance(existing, Mapping) and all(
@@ -206,5 +206,5 @@ def _contains(existing: Any, value: Any) -> bool:
         return bool(existing == value)
     by_name = {item["name"]: item for item in existing or ()}
     return by_name.keys() == {item["name"] for item in value} and all(
-        _contains(by_name[item["name"]], item) for item in value
+        _has_all_values(by_name[item["name"]], item) for item in value
     )

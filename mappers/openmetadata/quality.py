@@ -88,10 +88,12 @@ def case_result(status: str, timestamp: int, details: dict[str, Any]) -> JsonObj
         "result": "; ".join(filter(None, parts))[:_MAX_CHARACTERS] or status,
         "testResultValue": [{"name": "actual", "value": actual[:_MAX_CHARACTERS]}] if actual else [],
     }
-    return body | _numbers(details.get("actual"), _COUNTS) | _numbers(details.get("expected"), _BOUNDS)
+    return (
+        body | _extract_numbers(details.get("actual"), _COUNTS) | _extract_numbers(details.get("expected"), _BOUNDS)
+    )
 
 
-def _numbers(content: Any, names: Mapping[str, tuple[str, ...]]) -> JsonObject:
+def _extract_numbers(content: Any, names: Mapping[str, tuple[str, ...]]) -> JsonObject:
     """Extract numbers from a JSON object, under the names that known producers use."""
     if not isinstance(content, dict):
         return {}

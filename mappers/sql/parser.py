@@ -73,12 +73,12 @@ def _parse_single_query(sql: str) -> exp.Expression:
     _reject_other_statements(tokens)
     (statement, *_) = _parse_statements(dialect, tokens, sql)
     if isinstance(statement, exp.Select) and statement.args.get("into"):
-        raise InvalidSql(f"{_position(tokens[0])}: SELECT INTO writes a table: a step only reads")
+        raise InvalidSql(f"{_token_position(tokens[0])}: SELECT INTO writes a table: a step only reads")
     if not isinstance(statement, exp.Query | exp.Values):
         keyword = statement.key.upper() if statement else "this"
-        raise InvalidSql(f"{_position(tokens[0])}: {keyword} is not a query: a step is one SELECT")
+        raise InvalidSql(f"{_token_position(tokens[0])}: {keyword} is not a query: a step is one SELECT")
     if isinstance(statement, exp.Select) and not statement.expressions:
-        raise InvalidSql(f"{_position(tokens[0])}: the select list is empty")
+        raise InvalidSql(f"{_token_position(tokens[0])}: the select list is empty")
     return statement
 
 
@@ -88,7 +88,7 @@ def _parse_statements(dialect: Dialect, tokens: list[Token], sql: str) -> list[e
             return dialect.parser().parse(tokens, sql)
     except (AttributeError, TypeError, ValueError, KeyError, IndexError) as error:
         # A text that hardly resembles SQL can violate assumptions of the parser.
-        raise InvalidSql(f"{_position(tokens[0])}: the query cannot be parsed") from error
+        raise InvalidSql(f"{_token_position(tokens[0])}: the query cannot be parsed") from error
 
 
 def _reject_other_statements(tokens: Sequence[Token]) -> None:
@@ -97,18 +97,18 @@ def _reject_other_statements(tokens: Sequence[Token]) -> None:
         raise InvalidSql("line 1, column 1: the query is empty")
     if tokens[0].token_type not in _QUERY_STARTS:
         raise InvalidSql(
-            f"{_position(tokens[0])}: {_abbreviate(tokens[0].text)} cannot start a query: a step is one SELECT"
+            f"{_token_position(tokens[0])}: {_abbreviate(tokens[0].text)} cannot start a query: a step is one SELECT"
         )
     for token, next_token in pairwise(tokens):
         if token.token_type is next_token.token_type is TokenType.L_BRACE:
             raise InvalidSql(
-                f"{_position(token)}: double braces are template syntax, not SQL: write parameters as :name"
+                f"{_token_position(token)}: double braces are template syntax, not SQL: write parameters as :name"
             )
         if token.token_type is TokenType.SEMICOLON and next_token.token_type is not TokenType.SEMICOLON:
-            raise InvalidSql(f"{_position(next_token)}: this is a second statement: a step is one SELECT")
+            raise InvalidSql(f"{_token_position(next_token)}: this is a second statement: a step is one SELECT")
 
 
-def _position(token: Token) -> str:
+def _token_position(token: Token) -> str:
     return f"line {token.line}, column {max(token.col - len(token.text) + 1, 1)}"
 
 

@@ -38,7 +38,7 @@ class Relation(NamedTuple):
     def assume_column(self, name: str) -> ColumnSources:
         """Return a column's source in a view with unknown columns; empty if several views could have the column."""
         views = self.incomplete_views or frozenset()
-        return frozenset(ColumnSource(view, name, "DIRECT", "IDENTITY", False) for view in views if len(views) == 1)
+        return frozenset(_identity_source(view, name) for view in views) if len(views) == 1 else NO_SOURCES
 
     def with_aliases(self, names: Sequence[str]) -> "Relation":
         """Rename the columns to the names that follow a table alias."""
@@ -54,12 +54,11 @@ def view_relation(view: str, columns: Sequence[str] | None) -> Relation:
     """Create the relation of a view, in which every column is its own source."""
     if columns is None:
         return Relation((), incomplete_views=frozenset({view}))
-    return Relation(
-        tuple(
-            RelationColumn(name, frozenset({ColumnSource(view, name, "DIRECT", "IDENTITY", False)}))
-            for name in columns
-        )
-    )
+    return Relation(tuple(RelationColumn(name, frozenset({_identity_source(view, name)})) for name in columns))
+
+
+def _identity_source(view: str, column: str) -> ColumnSource:
+    return ColumnSource(view, column, "DIRECT", "IDENTITY", masking=False)
 
 
 def merge_incomplete_views(*groups: frozenset[str] | None) -> frozenset[str] | None:

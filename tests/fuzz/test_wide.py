@@ -102,7 +102,7 @@ def test_caches_are_bounded_with_many_wide_events() -> None:
         <= column_lineage._CACHED_ENTRIES
     )
     cached_schemas = (schema for schema in schemas._schemas.values() if schema)
-    assert sum(len(schema.columns) for schema in cached_schemas) <= schemas._CACHED_CHARACTERS
+    assert sum(len(schema.columns_json) for schema in cached_schemas) <= schemas._CACHED_CHARACTERS
 
 
 def test_nested_columns_do_not_repeat_long_parent_name(store: Store) -> None:

@@ -31,9 +31,8 @@ class ReportContext(NamedTuple):
         If the end is in an hour that occurs twice, and its first occurrence is before the start, the second one is
         used. Raises ValueError if the end is still before the start.
         """
-        start_time, end_time = (
-            parse_report_time(text, self.order, self.zone) if text else None for text in (start, end)
-        )
+        start_time = parse_report_time(start, self.order, self.zone) if start else None
+        end_time = parse_report_time(end, self.order, self.zone) if end else None
         if start_time and end_time and end_time.astimezone(UTC) < start_time.astimezone(UTC):
             end_time = end_time.replace(fold=1)
             if end_time.astimezone(UTC) < start_time.astimezone(UTC):

@@ -61,7 +61,7 @@ def parse_report_time(text: str, order: DateOrder, zone: tzinfo) -> datetime:
         year, day = (int(first), int(third)) if len(first) == _YEAR_DIGITS else (int(third), int(first))
     hour, minute, seconds = (int(number or 0) for number in clock)
     century = 2000 if year < 100 else 0
-    return datetime(year + century, month, day, _hour(hour, meridiem), minute, seconds, tzinfo=zone)
+    return datetime(year + century, month, day, _to_24_hour_clock(hour, meridiem), minute, seconds, tzinfo=zone)
 
 
 def _year_month_day(first: int, second: int, third: int, order: DateOrder) -> tuple[int, int, int]:
@@ -74,7 +74,7 @@ def _month_number(name: str) -> int:
     return _MONTHS.index(name.lower()) + 1
 
 
-def _hour(hour: int, meridiem: str | None) -> int:
+def _to_24_hour_clock(hour: int, meridiem: str | None) -> int:
     """Convert to a 24-hour clock; `meridiem` is the first letter of AM or PM, None for a 24-hour clock."""
     if meridiem is None:
         return hour

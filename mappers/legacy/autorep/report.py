@@ -167,12 +167,12 @@ def _build_row(match: "re.Match[str]", file: str, number: int, boxes: tuple[str,
         number,
         match["name"],
         boxes,
-        _optional_time(match["start"]),
-        _optional_time(match["end"]),
-        match["status"],
-        _optional_int(match["run"]),
-        _optional_int(match["attempt"]),
-        _optional_int(code),
+        start=_optional_time(match["start"]),
+        end=_optional_time(match["end"]),
+        status=match["status"],
+        run=_optional_int(match["run"]),
+        attempt=_optional_int(match["attempt"]),
+        exit_code=_optional_int(code),
     )
 
 

@@ -80,7 +80,20 @@ class _LogParser:
         if status in START_STATES and (job not in self._running or is_restart):
             self._newest_rows[job] = len(rows)
             self._running.add(job)
-            rows.append(ReportRow(file, number, job, (), time, None, "ST", None, None, None))
+            rows.append(
+                ReportRow(
+                    file,
+                    number,
+                    job,
+                    boxes=(),
+                    start=time,
+                    end=None,
+                    status="ST",
+                    run=None,
+                    attempt=None,
+                    exit_code=None,
+                )
+            )
         elif job not in self._running:
             message = f"{job} ends with {status}, but no log contains its start: not imported"
             self.report.problems.append(Diagnostic(file, number, "warning", message))

@@ -99,7 +99,7 @@ def parse_condition(text: str) -> Condition:
     """Parse a condition; raises InvalidCondition with the position of the error."""
     try:
         # The parser builds the result directly, without a parse tree, so the length of a condition is not limited.
-        condition = cast("Condition", _parser().parse(text))
+        condition = cast("Condition", _condition_parser().parse(text))
     except UnexpectedInput as error:
         raise InvalidCondition(_error_message(error, text)) from error
     return condition
@@ -215,7 +215,7 @@ def _three_way_comparison(left: T, right: T) -> int:
 
 
 @cache
-def _parser() -> Lark:
+def _condition_parser() -> Lark:
     return Lark(_GRAMMAR, parser="lalr", transformer=_ConditionBuilder())
 
 
@@ -233,16 +233,16 @@ class _ConditionBuilder(Transformer[Token, Condition]):
     def exitcode(
         self, _: Token, job: tuple[str, str | None], lookback: Token | None, operator: Token, code: Token
     ) -> Condition:
-        return ExitCodeCondition(*job, _operator(operator), int(code), _lookback_minutes(lookback))
+        return ExitCodeCondition(*job, _parse_operator(operator), int(code), _lookback_minutes(lookback))
 
     def job(self, name: Token, instance: Token | None) -> tuple[str, str | None]:
         return str(name).replace("\\:", ":"), None if instance is None else str(instance)
 
     def variable(self, _: Token, name: Token, operator: Token, value: Token) -> Condition:
-        return GlobalCondition(str(name), _operator(operator), value.strip("\"'"))
+        return GlobalCondition(str(name), _parse_operator(operator), value.strip("\"'"))
 
 
-def _operator(token: Token) -> Operator:
+def _parse_operator(token: Token) -> Operator:
     operators: dict[str, Operator] = {"=": "=", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
     return operators[str(token)]
 

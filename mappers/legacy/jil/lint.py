@@ -66,7 +66,7 @@ def lint(catalog: JobCatalog, instance: str | None = None) -> list[Diagnostic]:
         if "condition" in job_conditions and not evaluate(
             job_conditions["condition"], partial(_can_become_true, catalog, catalog.enclosing_boxes(job))
         ):
-            diagnostics.append(_problem(job, "error", "never starts: its condition cannot become true"))
+            diagnostics.append(_diagnostic(job, "error", "never starts: its condition cannot become true"))
     diagnostics += _find_cycles(catalog, conditions)
     return sorted(diagnostics, key=lambda diagnostic: (diagnostic.file, diagnostic.line, diagnostic.message))
 
@@ -76,24 +76,24 @@ def _parse_conditions(job: JobDefinition, instance: str | None) -> Iterator[tupl
         text = job.get(name)
         if text:
             try:
-                yield name, _localize(parse_condition(text), instance)
+                yield name, _localize_condition(parse_condition(text), instance)
             except InvalidCondition:
                 continue  # reported by unsupported_definitions
 
 
-def _localize(condition: Condition, instance: str | None) -> Condition:
+def _localize_condition(condition: Condition, instance: str | None) -> Condition:
     """Remove the instance from conditions on jobs of the catalog's own instance."""
     compounds: list[CompoundCondition] = []
     while isinstance(condition, CompoundCondition):
         compounds.append(condition)
         condition = condition.left
-    result = _localize_atom(condition, instance)
+    result = _without_own_instance(condition, instance)
     for compound in reversed(compounds):
-        result = CompoundCondition(result, compound.join, _localize(compound.right, instance))
+        result = CompoundCondition(result, compound.join, _localize_condition(compound.right, instance))
     return result
 
 
-def _localize_atom(atom: Atom, instance: str | None) -> Condition:
+def _without_own_instance(atom: Atom, instance: str | None) -> Condition:
     if isinstance(atom, GlobalCondition) or atom.instance is None or atom.instance != instance:
         return atom
     return atom._replace(instance=None)
@@ -112,17 +112,17 @@ def _check_conditions(
                 and atom.job in boxes
             ):
                 message = f"condition waits for its enclosing box {atom.job}, which runs until this job has ended"
-                yield _problem(job, "error", message)
+                yield _diagnostic(job, "error", message)
             if isinstance(atom, GlobalCondition):
                 if atom.name not in catalog.globals:
-                    yield _problem(job, "warning", f"{name} uses the global {atom.name}, which no statement sets")
+                    yield _diagnostic(job, "warning", f"{name} uses the global {atom.name}, which no statement sets")
             elif atom.instance is not None:
                 if atom.instance not in instances:
-                    yield _problem(
+                    yield _diagnostic(
                         job, "warning", f"{name} waits for {atom.job} of {atom.instance}, which is not declared"
                     )
             elif atom.job not in catalog.jobs:
-                yield _problem(job, "error", f"{name} waits for {atom.job}, but there is no such job: never true")
+                yield _diagnostic(job, "error", f"{name} waits for {atom.job}, but there is no such job: never true")
 
 
 def _check_box(
@@ -132,37 +132,39 @@ def _check_box(
     if box is not None:
         enclosing_box = catalog.jobs.get(box)
         if enclosing_box is None:
-            yield _problem(job, "error", f"is in the box {box}, which does not exist")
+            yield _diagnostic(job, "error", f"is in the box {box}, which does not exist")
         elif enclosing_box.type != "BOX":
-            yield _problem(job, "error", f"is in {box}, which is not a box")
+            yield _diagnostic(job, "error", f"is in {box}, which is not a box")
         if catalog.is_nested_in_itself(job):
-            yield _problem(job, "error", "is nested in itself")
+            yield _diagnostic(job, "error", "is nested in itself")
     if job.type == "BOX" and not members:
-        yield _problem(job, "warning", "is an empty box: it ends as soon as it starts")
+        yield _diagnostic(job, "warning", "is an empty box: it ends as soon as it starts")
     for name in ("box_success", "box_failure"):
         condition = conditions.get(name)
         if condition is None:
             continue
         if job.type != "BOX":
-            yield _problem(job, "warning", f"{name} has no effect on a job that is not a box")
+            yield _diagnostic(job, "warning", f"{name} has no effect on a job that is not a box")
             continue
         non_members = {
             atom.job for atom in atomic_conditions(condition) if not isinstance(atom, GlobalCondition)
         } - members
         if non_members:
             names = ", ".join(sorted(non_members))
-            yield _problem(job, "warning", f"{name} waits for {names}, which is not in the box: it may run forever")
+            yield _diagnostic(
+                job, "warning", f"{name} waits for {names}, which is not in the box: it may run forever"
+            )
 
 
 def _check_schedule(job: JobDefinition) -> Iterator[Diagnostic]:
     inactive = [name for name in SCHEDULE_ATTRIBUTES if job.get(name) and name != "timezone"]
     if inactive and not job.is_on("date_conditions"):
-        yield _problem(job, "warning", f"{', '.join(inactive)} have no effect without date_conditions: 1")
+        yield _diagnostic(job, "warning", f"{', '.join(inactive)} have no effect without date_conditions: 1")
     for first, second in (("start_times", "start_mins"), ("days_of_week", "run_calendar")):
         if job.get(first) and job.get(second):
-            yield _problem(job, "error", f"{first} and {second} are mutually exclusive")
+            yield _diagnostic(job, "error", f"{first} and {second} are mutually exclusive")
     if job.is_on("date_conditions") and not any(job.get(name) for name in ("days_of_week", "run_calendar")):
-        yield _problem(job, "warning", "date_conditions is on, but neither days_of_week nor run_calendar is set")
+        yield _diagnostic(job, "warning", "date_conditions is on, but neither days_of_week nor run_calendar is set")
 
 
 def _can_become_true(catalog: JobCatalog, boxes: Collection[str], atom: Atom) -> bool:
@@ -184,17 +186,18 @@ def _find_cycles(catalog: JobCatalog, conditions: Mapping[str, Mapping[str, Cond
     for start in waits_for:
         path: list[str] = []
         positions: dict[str, int] = {}
+        # Each job is visited twice: on entering, and after all jobs that it waits for.
         pending: list[tuple[str, bool]] = [(start, True)]
         while pending:
-            name, entering = pending.pop()
-            if not entering:
+            name, is_entering = pending.pop()
+            if not is_entering:
                 path.pop()
                 del positions[name]
                 visited.add(name)
                 continue
             if name in positions:
                 cycle = [*path[positions[name] :], name]
-                yield _problem(catalog.jobs[name], "warning", f"waits in a cycle: {' <- '.join(cycle)}")
+                yield _diagnostic(catalog.jobs[name], "warning", f"waits in a cycle: {' <- '.join(cycle)}")
                 continue
             if name in visited:
                 continue
@@ -216,5 +219,5 @@ def _awaited_jobs(condition: Condition | None, catalog: JobCatalog) -> list[str]
     return sorted(jobs)
 
 
-def _problem(job: JobDefinition, level: DiagnosticLevel, message: str) -> Diagnostic:
+def _diagnostic(job: JobDefinition, level: DiagnosticLevel, message: str) -> Diagnostic:
     return Diagnostic(job.file, job.line, level, f"{job.name} {message}")

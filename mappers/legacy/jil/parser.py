@@ -109,14 +109,11 @@ class _JilParser:
 
     def _skip_comment(self, index: int, first_line: str) -> tuple[int, str]:
         """Skip a comment; returns the index of its last line, and the text after it."""
-        self.line_kinds[index] = "comment"
         for end in range(index, len(self._lines)):
             text = first_line.removeprefix("/*") if end == index else self._lines[end]
             _, terminator, text_after_comment = text.partition("*/")
-            self.line_kinds[end] = "comment" if terminator or end == index else self.line_kinds[end]
             if terminator:
-                for inner_index in range(index, end):
-                    self.line_kinds[inner_index] = "comment"
+                self.line_kinds[index : end + 1] = ["comment"] * (end + 1 - index)
                 return end, text_after_comment.strip()
         self._report(index + 1, "error", "unterminated comment: only this line is treated as a comment")
         self.line_kinds[index] = "reported"

@@ -43,12 +43,12 @@ class ShellCommand(NamedTuple):
 def parse_commands(text: str, variables: Mapping[str, str] | None = None) -> list[ShellCommand]:
     """Parse all commands in a text, including those in pipes, lists, loops and subshells; expands known variables."""
     raw = text.encode()
-    root = _parser().parse(raw).root_node
+    root = _bash_parser().parse(raw).root_node
     return list(_commands(root, raw, dict(variables or {})))
 
 
 @cache
-def _parser() -> Parser:
+def _bash_parser() -> Parser:
     return Parser(Language(tree_sitter_bash.language()))
 
 
