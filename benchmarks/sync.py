@@ -62,7 +62,7 @@ class Bench:
         self.samples: list[Sample] = []
         self.reconciler: Reconciler = make_reconciler(settings, on_call=lambda kind: self.calls.update([kind]))
         self._pushed: Counter[str] = Counter()
-        self._count_pushes(self.reconciler._target)  # noqa: SLF001 - wraps the target
+        self._count_pushes(self.reconciler.target)
 
     def _count_pushes(self, target: Any) -> None:
         push = target.push

@@ -10,12 +10,10 @@ from bridge.governance.applier import AssetApplier
 from bridge.governance.matcher import QualifiedName
 from bridge.governance.pull import FileEdit, edit_file
 from bridge.sync.item_store import SyncItemStore
-from bridge.sync.openmetadata.governance import OWNERS
-from bridge.sync.openmetadata.governance_plan import describe_remote_changes
+from bridge.sync.openmetadata.governance_plan import GovernanceRecord, describe_remote_changes
 from bridge.sync.sync_item import SyncItem
 from mappers.governance.facet import FILE, asset_content, build_facet, facet_fields
 from mappers.governance.merge import changed_fields
-from mappers.governance.merge_base import RemoteChanges
 from mappers.openmetadata.governance import TagVocabulary
 from mappers.openmetadata.remote_changes import import_remote_changes
 
@@ -67,17 +65,16 @@ class RemoteChangeImporter:
             for key, item in completed.items()
             if (item.completed_at or 0) >= self._watermark - _OVERLAP_MICROS
         }
-        changed = {item.key: item for item in items if RemoteChanges.read(item.record).fields}
+        changed = {item.key: item for item in items if item.read_record(GovernanceRecord).remote_fields}
         names = self._applier.dataset_names(changed)
         return [self._import_change(names[key], item) for key, item in sorted(changed.items()) if key in names]
 
     def _import_change(self, name: QualifiedName, item: SyncItem) -> ImportedChange:
-        remote_fields = RemoteChanges.read(item.record).fields
+        record = item.read_record(GovernanceRecord)
+        remote_fields = record.remote_fields
         messages = describe_remote_changes(remote_fields)
         facet = self._applier.governance_facets([name]).get(name, {})
-        imported = import_remote_changes(
-            facet_fields(facet), remote_fields, self._vocabulary, item.record.get(OWNERS, {})
-        )
+        imported = import_remote_changes(facet_fields(facet), remote_fields, self._vocabulary, record.owners)
         dataset = " ".join(name)
         for message in (*messages, *imported.problems):
             _log.warning("changed in OpenMetadata", dataset=dataset, change=message, imported=self._mode == "apply")

@@ -1,9 +1,7 @@
 """Persists sync items: mark, claim, complete, postpone and invalidate."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
-
-import msgspec
 
 from bridge.store.database import Database, Insert
 from bridge.store.tables.sync import NEEDS_ATTENTION_SQL
@@ -12,12 +10,14 @@ from bridge.sync.sync_item import (
     DELETION,
     EXCLUDED,
     UNRESOLVED_RETRY_US,
+    ItemRecord,
     ItemResult,
     Outcome,
     Postponed,
     Released,
     RemoteReference,
     SyncItem,
+    encode_record,
 )
 from mappers.canonical.identity import digest
 
@@ -262,9 +262,9 @@ class SyncItemStore:
         """Drop dead items. Must be called inside a transaction."""
         self._db.execute_many(_DROP, [(self._org, self._target, kind, key) for kind, key in sorted(set(keys))])
 
-    def record_intent(self, items: Iterable[tuple[SyncItem, dict[str, Any]]]) -> None:
+    def record_intent(self, items: Iterable[tuple[SyncItem, ItemRecord]]) -> None:
         """Record intended changes before the target is called, so that they are known after a crash."""
-        rows = [(*self._claim_parameters(item), _encode_record(record)) for item, record in items]
+        rows = [(*self._claim_parameters(item), encode_record(record)) for item, record in items]
         for i in range(0, len(rows), WRITE_BATCH):
             with self._db.transaction():
                 self._db.execute_many(_RECORD_INTENT, rows[i : i + WRITE_BATCH])
@@ -300,7 +300,7 @@ class SyncItemStore:
             return bool(self._db.fetch_all(_POSTPONE, *bound, reason, result.due_at, int(result.counts_as_failure)))
         remote = result.remote or (None, None, None)
         state = (result.outcome, reason, self._clock(), result.fingerprint)
-        values = (result.item.generation, *state, *remote, result.created_by_us, _encode_record(result.record))
+        values = (result.item.generation, *state, *remote, result.created_by_us, encode_record(result.record))
         return bool(self._db.fetch_all(_COMPLETE, *bound, *values))
 
 
@@ -308,13 +308,7 @@ def _deletion_key(remote_id: str) -> bytes:
     return digest(remote_id.encode())
 
 
-def _encode_record(record: Mapping[str, Any]) -> str | None:
-    return msgspec.json.encode(dict(record)).decode() if record else None
-
-
 def _decode_item(row: tuple[Any, ...]) -> SyncItem:
     *leading, remote_type, remote_id, remote_name, created_by_us, record, claim = row
     remote = RemoteReference(remote_type, remote_id, remote_name) if remote_id is not None else None
-    return SyncItem._make(
-        (*leading, remote, bool(created_by_us), msgspec.json.decode(record) if record else {}, claim)
-    )
+    return SyncItem._make((*leading, remote, bool(created_by_us), record, claim))

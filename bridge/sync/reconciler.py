@@ -24,7 +24,17 @@ from bridge.sync.status import (
     record_pause,
     write_target_identity,
 )
-from bridge.sync.sync_item import Completed, Failure, ItemResult, Outcome, Postponed, Released, SyncItem, new_item
+from bridge.sync.sync_item import (
+    Completed,
+    Failure,
+    ItemResult,
+    Outcome,
+    Postponed,
+    Released,
+    SyncItem,
+    encode_record,
+    new_item,
+)
 from bridge.sync.target import BatchResult, ComparedBatch, PlanStep, SyncTarget
 from connectors.errors import NoResponse, TargetMisconfigured, TargetRejected, TargetUnavailable, Unreachable
 from mappers.errors import LineageBridgeError, PermanentError, TransientError
@@ -70,7 +80,7 @@ class Reconciler:
     ) -> None:
         self._db = db
         self._org = org
-        self._target = target
+        self.target = target
         self._items = items
         self._clock = clock
         self._backoff = backoff
@@ -92,18 +102,18 @@ class Reconciler:
 
         Returns True if a full sync was scheduled, because the target is new or its options have changed.
         """
-        target_arguments = (self._db, self._org, self._target.name)
+        target_arguments = (self._db, self._org, self.target.name)
         record_pause(*target_arguments, None, self._clock())
-        self._target.prepare()
+        self.target.prepare()
         new = enable_target(*target_arguments, self._clock())
         previous = read_target_identity(*target_arguments)
-        if previous == self._target.settings:
+        if previous == self.target.settings:
             return new
-        write_target_identity(*target_arguments, self._target.settings)
+        write_target_identity(*target_arguments, self.target.settings)
         if previous is None:
             return new
         mark_all(*target_arguments, self._clock())
-        if previous.url != self._target.settings.url:
+        if previous.url != self.target.settings.url:
             self._invalidate_all()
         return True
 
@@ -112,29 +122,29 @@ class Reconciler:
         with self._db.transaction():
             self._items.invalidate_all()
             self._edges.invalidate_all()
-            delete_report(self._db, self._org, self._target.name)
+            delete_report(self._db, self._org, self.target.name)
 
     @property
     def url(self) -> str:
-        return self._target.settings.url
+        return self.target.settings.url
 
     def probe(self) -> None:
         """Check that the target responds; raises its error otherwise."""
-        self._target.probe()
+        self.target.probe()
 
     def status(self) -> SyncStatus:
-        return read_status(self._db, self._org, self._target.name)
+        return read_status(self._db, self._org, self.target.name)
 
     def unsynced_items(self, limit: int) -> list[UnsyncedItem]:
         """List items that are not in sync, with reasons; sends no requests."""
-        return read_unsynced_items(self._db, self._org, self._target.name, limit)
+        return read_unsynced_items(self._db, self._org, self.target.name, limit)
 
     def last_comparison(self) -> ComparisonReport | None:
         """Report of the last completed comparison, if any."""
-        return read_report(self._db, self._org, self._target.name)
+        return read_report(self._db, self._org, self.target.name)
 
     def progress(self) -> SyncProgress:
-        return read_progress(self._db, self._org, self._target.name)
+        return read_progress(self._db, self._org, self.target.name)
 
     def next_due_seconds(self) -> float | None:
         """Seconds until the next item is due; None if nothing is pending."""
@@ -145,7 +155,7 @@ class Reconciler:
         """Release claims and close the connections to the target and the store."""
         if self._heartbeat is not None:
             self._heartbeat.stop()
-        self._target.close()
+        self.target.close()
         try:
             self._items.worker.release()
             self._calls.flush(self._db, at_once=True)
@@ -166,7 +176,7 @@ class Reconciler:
         while self._mark_consumer.consume(_MARKS_PER_BATCH) == _MARKS_PER_BATCH:
             pass
         for kind, items in self._claimed_batches(stopped, only):
-            self._record(self._target.push(kind, items), outcomes)
+            self._record(self.target.push(kind, items), outcomes)
             self._calls.flush(self._db)
         if only is None and not self.breaker.open and not stopped():
             self._compare(outcomes)
@@ -179,7 +189,7 @@ class Reconciler:
         outcomes: Counter[str] = Counter()
         items = self._items.claim(kind, keys)
         if items:
-            self._record(self._target.push(kind, items), outcomes)
+            self._record(self.target.push(kind, items), outcomes)
         return StepResult(outcomes)
 
     def _compare(self, outcomes: Counter[str]) -> None:
@@ -197,25 +207,25 @@ class Reconciler:
         self, stopped: Callable[[], bool], only: Collection[str] | None
     ) -> Iterator[tuple[str, list[SyncItem]]]:
         """Claim due items batch by batch, but only one batch of a slow kind, so that other kinds are not delayed."""
-        for kind, limit in self._target.batch_sizes.items():
+        for kind, limit in self.target.batch_sizes.items():
             if only is not None and kind not in only:
                 continue
             while not self.breaker.open and not stopped() and (items := self._items.claim_due(kind, limit)):
                 yield kind, items
-                if kind in self._target.slow_kinds:
+                if kind in self.target.slow_kinds:
                     break
 
     def plan(self) -> list[PlanStep]:
         """List pending changes without applying them."""
-        previous = read_target_identity(self._db, self._org, self._target.name)
-        item_keys = self._mark_consumer.preview(everything=previous != self._target.settings)
+        previous = read_target_identity(self._db, self._org, self.target.name)
+        item_keys = self._mark_consumer.preview(everything=previous != self.target.settings)
         items: dict[tuple[str, bytes], SyncItem] = {}
-        for kind in self._target.batch_sizes:
+        for kind in self.target.batch_sizes:
             keys = {key for item_kind, key in item_keys if item_kind == kind}
             stored = self._items.get(kind, keys)
             items |= {(kind, key): stored.get(key) or new_item(kind, key) for key in keys}
             items |= {(kind, item.key): item for item in self._items.pending(kind)}
-        return self._target.plan([items[key] for key in sorted(items)])
+        return self.target.plan([items[key] for key in sorted(items)])
 
     def _requeue_unresolved(self) -> None:
         """Requeue unresolved items, at most once a minute because the statement scans all items."""
@@ -225,13 +235,13 @@ class Reconciler:
 
     def compare(self) -> Iterator[ComparedBatch]:
         """Compare the whole target with the last push, in batches; changes nothing."""
-        return self._target.compare()
+        return self.target.compare()
 
     def _record_pause(self) -> None:
         """Store the reason for a pause so that other processes can report it."""
         if self.breaker.pause_reason != self._recorded_pause:
             self._recorded_pause = self.breaker.pause_reason
-            record_pause(self._db, self._org, self._target.name, self._recorded_pause, self._clock())
+            record_pause(self._db, self._org, self.target.name, self._recorded_pause, self._clock())
 
     def _circuit_closed(self) -> bool:
         """Whether requests are allowed; an open circuit is probed once per interval."""
@@ -240,7 +250,7 @@ class Reconciler:
         if self.breaker.wait_seconds > 0:
             return False
         try:
-            self._target.probe()
+            self.target.probe()
         except LineageBridgeError as error:
             self.breaker.record_failure(str(error), _retry_after(error))
             return False
@@ -321,7 +331,7 @@ class Reconciler:
         if self._responded:
             return True
         try:
-            self._target.probe()
+            self.target.probe()
         except LineageBridgeError as error:
             self._open_circuit(error)
             return False
@@ -329,7 +339,7 @@ class Reconciler:
         return True
 
     def _dead_letter(self, failure: Failure) -> Completed:
-        record = {**failure.item.record, "request": failure.request}
+        record = encode_record(failure.item.record, failure.request)
         return failure.item.complete(Outcome.DEAD, str(failure.error), fingerprint=failure.fingerprint, record=record)
 
 

@@ -1,17 +1,18 @@
 """Runs requests to one server in parallel; stops when the server is unavailable."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
 from threading import Lock
 from typing import TypeVar
 
-from connectors.errors import NoResponse, TargetMisconfigured, TargetUnavailable, Unreachable
+from connectors.errors import NoResponse, TargetMisconfigured, TargetRejected, TargetUnavailable, Unreachable
 from mappers.errors import LineageBridgeError
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 _UNAVAILABLE = frozenset({502, 503, 504})
+_NOT_FOUND, _SERVER_ERROR = 404, 500
 #: After this many requests without a response, the rest of a batch is postponed.
 _MAX_UNANSWERED = 8
 
@@ -22,9 +23,16 @@ class RequestPool:
     If the server becomes unavailable, the remaining requests fail without being sent.
     """
 
-    def __init__(self, pool: Executor, probe: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        pool: Executor,
+        probe: Callable[[], None],
+        translate: Callable[[LineageBridgeError], LineageBridgeError] = lambda error: error,
+    ) -> None:
         self._pool = pool
         self._probe = probe
+        #: Replaces errors that this target handles differently, before they are reported.
+        self._translate = translate
         self._lock = Lock()
         self._unanswered = 0
         self._probed = False
@@ -37,6 +45,7 @@ class RequestPool:
 
     def record_failure(self, error: LineageBridgeError) -> LineageBridgeError:
         """Record a failure and return the error to report, which is an outage if that explains a missing response."""
+        error = self._translate(error)
         unavailable = isinstance(error, TargetUnavailable) and error.status in _UNAVAILABLE
         if isinstance(error, NoResponse):
             with self._lock:
@@ -85,3 +94,27 @@ class RequestPool:
                 return on_error(request, self.record_failure(error))
 
         return list(self._pool.map(send_one, requests))
+
+    def send_in_halves(
+        self,
+        batch: Sequence[T],
+        send: Callable[[Sequence[T]], list[R]],
+        on_error: Callable[[Sequence[T], LineageBridgeError], list[R]],
+    ) -> list[R]:
+        """Send a batch in one request; if the server rejects it as a whole, halve it until the cause is found."""
+        try:
+            return send(batch)
+        except LineageBridgeError as error:
+            if len(batch) == 1 or not self._is_caused_by_content(error):
+                return on_error(batch, self.record_failure(error))
+        half = len(batch) // 2
+        return [
+            *self.send_in_halves(batch[:half], send, on_error),
+            *self.send_in_halves(batch[half:], send, on_error),
+        ]
+
+    def _is_caused_by_content(self, error: LineageBridgeError) -> bool:
+        """Whether a part of the request may be the cause; a missing parent fails every part."""
+        if isinstance(error, TargetUnavailable):
+            return error.status == _SERVER_ERROR and self.server_responds()
+        return isinstance(error, TargetRejected) and error.status != _NOT_FOUND

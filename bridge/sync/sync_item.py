@@ -1,9 +1,7 @@
 """A sync item, its outcome and the results of processing it."""
 
-from collections.abc import Mapping
 from enum import StrEnum
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
@@ -51,6 +49,15 @@ class RemoteReference(NamedTuple):
     name: str
 
 
+class ItemRecord(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a target remembers about an item; each kind of item has its own record."""
+
+
+R = TypeVar("R", bound=ItemRecord)
+#: A record to store, or a record as stored (JSON).
+AnyRecord = ItemRecord | str | None
+
+
 class SyncItem(NamedTuple):
     """A claimed item: the change to push, and the record of the last push."""
 
@@ -68,8 +75,14 @@ class SyncItem(NamedTuple):
     remote: RemoteReference | None
     #: Whether this bridge created the entity.
     created_by_us: bool
-    record: dict[str, Any]
+    record: AnyRecord
     claimed_by: bytes | None
+
+    def read_record(self, type_: type[R]) -> R:
+        """Return the record; an item without a record has an empty one."""
+        if isinstance(self.record, type_):
+            return self.record
+        return msgspec.json.decode(encode_record(self.record) or "{}", type=type_)
 
     def complete(self, outcome: Outcome, reason: str | None = None, **overrides: Any) -> "Completed":
         """Complete the item; fingerprint, remote entity and record are kept unless overridden."""
@@ -80,10 +93,29 @@ class SyncItem(NamedTuple):
         }
         return Completed(self, outcome, reason, **({"fingerprint": self.fingerprint} | unchanged | overrides))
 
+    def complete_if_unchanged(self, content_fingerprint: bytes) -> "Completed | None":
+        """Complete the item if this content was the last to be pushed or rejected; otherwise None."""
+        if self.fingerprint != content_fingerprint:
+            return None
+        if self.outcome in ABANDONED:
+            return self.complete(Outcome(self.outcome), self.reason)
+        if self.remote is None or self.outcome == Outcome.UNRESOLVED:
+            return None
+        return self.complete(Outcome.UNCHANGED, self.reason)
+
 
 def new_item(kind: str, key: bytes) -> SyncItem:
     """Create an item that was never pushed."""
-    return SyncItem(kind, key, 1, 0, 0, 0, None, None, None, None, None, False, {}, None)
+    return SyncItem(kind, key, 1, 0, 0, 0, None, None, None, None, None, False, None, None)
+
+
+def encode_record(record: AnyRecord, request: Any = None) -> str | None:
+    """Encode a record, extended by the request that a target rejected; None if there is nothing to store."""
+    stored = record if isinstance(record, str) else msgspec.json.encode(record).decode() if record else None
+    if request is not None:
+        members = msgspec.json.decode(stored or "{}", type=dict[str, msgspec.Raw])
+        return msgspec.json.encode({**members, "request": request}).decode()
+    return None if stored == "{}" else stored
 
 
 class Completed(NamedTuple):
@@ -95,7 +127,7 @@ class Completed(NamedTuple):
     fingerprint: bytes | None = None
     remote: RemoteReference | None = None
     created_by_us: bool = False
-    record: Mapping[str, Any] = MappingProxyType({})
+    record: AnyRecord = None
 
 
 class Postponed(NamedTuple):
@@ -131,10 +163,30 @@ def fingerprint(content: Any) -> bytes:
     return digest(msgspec.json.encode(content, order="deterministic"))
 
 
-def is_unchanged(item: SyncItem, content_fingerprint: bytes) -> bool:
-    """Whether the content equals the last pushed or rejected content."""
-    return item.fingerprint == content_fingerprint and bool(item.remote or item.outcome in ABANDONED)
+class DesiredItem(Protocol):
+    """The desired state of an item that has to be pushed."""
+
+    @property
+    def item(self) -> SyncItem: ...
+
+    @property
+    def fingerprint(self) -> bytes: ...
+
+    @property
+    def request(self) -> Any:
+        """The request to send, which a dead letter shows."""
 
 
-def complete_unchanged(item: SyncItem) -> Completed:
-    return item.complete(Outcome.UNCHANGED if item.remote else Outcome(item.outcome or ""), item.reason)
+def failed(desired: DesiredItem, error: LineageBridgeError) -> Completed | Failure:
+    return Failure(desired.item, error, desired.request, desired.fingerprint)
+
+
+def pushed(
+    desired: DesiredItem,
+    remote: RemoteReference,
+    reason: str | None = None,
+    record: AnyRecord = None,
+    *,
+    created_by_us: bool = True,
+) -> Completed:
+    return Completed(desired.item, Outcome.PUSHED, reason, desired.fingerprint, remote, created_by_us, record)

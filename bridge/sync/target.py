@@ -1,6 +1,6 @@
 """The interface of a sync target."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
@@ -80,6 +80,9 @@ class AffectedItems(Protocol):
 
     def of_marks(self, marks: Mapping[str, set[bytes]]) -> Affected:
         """Items that dirty marks affect; `marks` are keys by kind."""
+
+    def of_results(self, kind: str, results: Iterable[Completed]) -> set[ItemKey]:
+        """Items that depend on the items of a batch, and have to be pushed again because these changed."""
 
 
 class SyncTarget(Protocol):

@@ -8,7 +8,8 @@ from mappers.governance.merge import Conflict, FieldPath, FieldValue, FieldValue
 
 #: Converts a remote value to the form in which stewards write it.
 ToLocalValue = Callable[[FieldPath, FieldValue], FieldValue]
-_SENT, _READ, _REMOTE, _REMOTE_ID = "sent", "seen", "theirs", "of"
+#: Fields as stored: pairs of path and value.
+StoredFields = list[tuple[list[str], Any]]
 
 
 class MergeBase(NamedTuple):
@@ -17,13 +18,6 @@ class MergeBase(NamedTuple):
     sent: dict[FieldPath, FieldValue] = {}  # noqa: RUF012 - never changed
     read: dict[FieldPath, FieldValue] = {}  # noqa: RUF012 - never changed
     remote_id: str | None = None
-
-    @classmethod
-    def from_record(cls, record: Mapping[str, Any]) -> "MergeBase":
-        """Read the base from an item's record."""
-        return cls(
-            _decode_fields(record.get(_SENT, ())), _decode_fields(record.get(_READ, ())), record.get(_REMOTE_ID)
-        )
 
     def for_entity(self, remote_id: str) -> "MergeBase":
         """Return this base if it belongs to the entity, otherwise an empty base."""
@@ -48,11 +42,6 @@ class RemoteChanges(NamedTuple):
 
     fields: dict[FieldPath, FieldValue]
     conflicts: list[Conflict]
-
-    @classmethod
-    def read(cls, record: Mapping[str, Any]) -> "RemoteChanges":
-        """Read the changes from an item's record."""
-        return cls(_decode_fields(record.get(_REMOTE, ())), [])
 
 
 def remote_changes(local: FieldValues, merged: MergeResult) -> RemoteChanges:
@@ -103,21 +92,14 @@ def next_base(
     return MergeBase(sent, read, previous.remote_id)
 
 
-def to_record(base: MergeBase, changes: RemoteChanges) -> dict[str, Any]:
-    """Convert a base and the remote changes to an item's record."""
-    return {
-        _SENT: _encode_fields(base.sent),
-        _READ: _encode_fields(base.read),
-        _REMOTE: _encode_fields(changes.fields),
-        _REMOTE_ID: base.remote_id,
-    }
-
-
-def _encode_fields(fields: FieldValues) -> list[list[Any]]:
+def encode_fields(fields: FieldValues) -> StoredFields:
+    """Convert fields to the form in which they are stored."""
     return [
-        [path, sorted(value) if isinstance(value, frozenset) else value] for path, value in sorted(fields.items())
+        (list(path), sorted(value) if isinstance(value, frozenset) else value)
+        for path, value in sorted(fields.items())
     ]
 
 
-def _decode_fields(rows: Any) -> dict[FieldPath, FieldValue]:
-    return {tuple(path): frozenset(value) if isinstance(value, list) else value for path, value in rows}
+def decode_fields(stored: StoredFields) -> dict[FieldPath, FieldValue]:
+    """Convert stored fields back."""
+    return {tuple(path): frozenset(value) if isinstance(value, list) else value for path, value in stored}

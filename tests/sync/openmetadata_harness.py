@@ -62,8 +62,8 @@ class OpenMetadataHarness(SyncHarness):
         token = self._token or self.standin.bot_token
         if isinstance(token, str):
             token = StaticToken(token)
-        client = OpenMetadataClient(session, token, self.count_call, attempts=2, sleep=lambda _: None)
-        return OpenMetadataTarget(db, "default", client, self.rules, self.items, self.clock)
+        self.client = OpenMetadataClient(session, token, self.count_call, attempts=2, sleep=lambda _: None)
+        return OpenMetadataTarget(db, "default", self.client, self.rules, self.items, self.clock)
 
     def entities(self, type_: str) -> dict[str, Any]:
         """Entities of a type that are not deleted, by name."""

@@ -1,5 +1,6 @@
 """Outages, throttling, rejected tokens and failing items: nothing is lost and requests stay limited."""
 
+import json
 import socket
 from pathlib import Path
 from typing import Any
@@ -201,7 +202,7 @@ def test_item_is_dead_after_five_failures_and_others_continue() -> None:
         (dead,) = synced.items_by(Outcome.DEAD)
         assert dead.kind == "dataset"
         assert "no such luck" in (dead.reason or "")
-        assert dead.record["request"]["name"] == "poison"
+        assert json.loads(dead.record)["request"]["name"] == "poison"
         tries = [
             request for request in synced.standin.requests if b'"poison"' in request.body and request.status == 500
         ]

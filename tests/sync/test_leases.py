@@ -1,7 +1,6 @@
 """Several workers on one store: leases are exclusive, and late writes of an expired worker are corrected."""
 
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -15,6 +14,8 @@ from bridge.store.schema import upgrade_postgres
 from bridge.store.sqlite import SqliteDatabase
 from bridge.sync.item_store import SyncItemStore
 from bridge.sync.lease import LEASE_SECONDS, Heartbeat, WorkerLease
+from bridge.sync.sync_item import SyncItem
+from bridge.sync.target import BatchResult
 from tests.api.service import create_store_file
 from tests.factories import columns, dataset, field, run_event, schema, transformation
 from tests.postgres import server
@@ -68,7 +69,7 @@ def column_names(pair: Pair) -> list[str]:
 
 def test_claimed_items_are_not_claimed_by_other_worker(pair: Pair) -> None:
     pair.first.apply(write_run("k"))
-    pair.first.reconciler._mark_consumer.consume()
+    pair.first.reconciler.step(only=())
     assert len(pair.first.items.claim_due("dataset", 1)) == 1
     assert len(pair.second.items.claim_due("dataset", 10)) == 1
     assert pair.second.items.claim_due("job", 10) != []
@@ -77,7 +78,7 @@ def test_claimed_items_are_not_claimed_by_other_worker(pair: Pair) -> None:
 
 def test_items_are_available_after_lease_expires(pair: Pair) -> None:
     pair.first.apply(write_run("k"))
-    pair.first.reconciler._mark_consumer.consume()
+    pair.first.reconciler.step(only=())
     pair.first.items.claim_due("dataset", 10)
     pair.first.clock.wait(LEASE_SECONDS)
     assert pair.second.items.claim_due("dataset", 10) == []
@@ -87,7 +88,7 @@ def test_items_are_available_after_lease_expires(pair: Pair) -> None:
 
 def test_renewed_lease_keeps_items(pair: Pair) -> None:
     pair.first.apply(write_run("k"))
-    pair.first.reconciler._mark_consumer.consume()
+    pair.first.reconciler.step(only=())
     pair.first.items.claim_due("dataset", 10)
     for _ in range(5):
         pair.first.clock.wait(LEASE_SECONDS - 1)
@@ -98,7 +99,7 @@ def test_renewed_lease_keeps_items(pair: Pair) -> None:
 
 def test_release_returns_items(pair: Pair) -> None:
     pair.first.apply(write_run("k"))
-    pair.first.reconciler._mark_consumer.consume()
+    pair.first.reconciler.step(only=())
     pair.first.items.claim_due("dataset", 10)
     pair.first.items.worker.release()
     assert len(pair.second.items.claim_due("dataset", 10)) == 2
@@ -106,7 +107,7 @@ def test_release_returns_items(pair: Pair) -> None:
 
 def test_worker_may_claim_its_own_items_again(pair: Pair) -> None:
     pair.first.apply(write_run("k"))
-    pair.first.reconciler._mark_consumer.consume()
+    pair.first.reconciler.step(only=())
     assert len(pair.first.items.claim_due("dataset", 10)) == len(pair.first.items.claim_due("dataset", 10)) == 2
 
 
@@ -159,7 +160,7 @@ def test_heartbeat_uses_its_own_connection(tmp_path: Path, monkeypatch: pytest.M
 class InterruptedResults(list[Any]):
     """Results of a push; calls `before` when the reconciler starts to record them."""
 
-    def __init__(self, results: list[Any], before: Callable[[], None]) -> None:
+    def __init__(self, results: list[Any], before: Callable[[], object]) -> None:
         super().__init__(results)
         self._before = before
 
@@ -172,14 +173,17 @@ def test_edge_claimed_before_its_entities_are_recorded_is_pushed(pair: Pair) -> 
     """The second worker pushes the edge before the first one has recorded the entities of the edge."""
     first, second = pair.first, pair.second
     first.store.apply(write_run("k"))
-    first.reconciler._mark_consumer.consume()
-    first.reconciler._record(first.target.push("job", first.items.claim_due("job", 10)), Counter())
-    pushed = first.target.push("dataset", first.items.claim_due("dataset", 10))
+    first.reconciler.step(only={"job"})
+    push = first.target.push
 
-    def push_edges() -> None:
-        items = second.items.claim_due("lineage", 10)
-        second.reconciler._record(second.target.push("lineage", items), Counter())
+    def push_and_interrupt(kind: str, items: list[SyncItem]) -> BatchResult:
+        pushed = push(kind, items)
+        return pushed._replace(
+            results=InterruptedResults(pushed.results, lambda: second.reconciler.step(only={"lineage"}))
+        )
 
-    first.reconciler._record(pushed._replace(results=InterruptedResults(pushed.results, push_edges)), Counter())
+    first.target.push = push_and_interrupt
+    first.reconciler.step(only={"dataset"})
+    first.target.push = push
     second.converge()
     assert set(first.edges()) == {("warehouse.d.s.a", T)}

@@ -197,7 +197,7 @@ def test_keeps_and_reports_description_edited_by_person(synced: OpenMetadataHarn
     person.patch("table", T, {"/description": "theirs"})
     synced.apply(write_run(9, run=3, description="ours, again")).converge()
     assert table(synced)["description"] == "theirs"
-    assert "its description was edited in OpenMetadata and stays" in synced.reasons_by_item(Outcome.PUSHED).values()
+    assert "its description was edited in OpenMetadata and is kept" in synced.reasons_by_item(Outcome.PUSHED).values()
 
 
 @pytest.mark.parametrize(

@@ -62,10 +62,7 @@ def test_first_sync_uses_bulk_requests() -> None:
     names = [f"t{number}" for number in range(300)]
     with OpenMetadataHarness() as synced:
         synced.apply(run_event(outputs=[dataset(name, schema=schema("k")) for name in names]))
-        synced.reconciler._mark_consumer.consume()
-        synced.reconciler._record(
-            synced.target.push("dataset", synced.items.claim_due("dataset", 1_000)), synced.calls
-        )
+        synced.reconciler.step(only={"dataset"})
         assert synced.calls["bulk"] == 3
         assert synced.calls["get"] + synced.calls["list"] < 20
         assert len(synced.entities("table")) == 300

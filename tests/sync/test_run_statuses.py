@@ -1,5 +1,6 @@
 """Run statuses: one per run, at its start time, on the pipeline of the logical job."""
 
+import json
 from datetime import datetime
 from typing import Any
 
@@ -172,17 +173,17 @@ def test_rejected_status_does_not_block_other_statuses() -> None:
         synced.converge()
         synced.apply(run_event("COMPLETE", 20, run=50), run_event("COMPLETE", 21, run=51))
         rejected_id = run_uuid(51).encode()
-        original = synced.target._client.put_statuses
+        original = synced.client.put_statuses
 
         def reject(pipeline: str, rows: list[Json]) -> None:
             if any(row["executionId"].encode() == rejected_id for row in rows):
                 synced.standin.faults.next(error(400, "Invalid request format"), path="/status/bulk")
             original(pipeline, rows)
 
-        synced.target._client.put_statuses = reject
+        synced.client.put_statuses = reject
         synced.converge()
         (dead,) = synced.items_by(Outcome.DEAD)
-        assert dead.record["request"]["executionId"] == run_uuid(51)
+        assert json.loads(dead.record)["request"]["executionId"] == run_uuid(51)
         assert len(statuses(synced)) == 10
 
 

@@ -1,22 +1,9 @@
-"""Dependencies that the Marquez senders share."""
+"""Context of the Marquez senders."""
 
-from concurrent.futures import Executor
-from typing import NamedTuple
+from typing import TypeAlias
 
-from bridge.store.database import Database
-from bridge.sync.item_store import SyncItemStore
-from bridge.sync.request_pool import RequestPool
+from bridge.sync.context import TargetContext
 from connectors.marquez.client import MarquezClient
 
 NAME = "marquez"
-
-
-class MarquezContext(NamedTuple):
-    """Store, client, items and request pool of the target."""
-
-    db: Database
-    org: str
-    client: MarquezClient
-    items: SyncItemStore
-    requests: RequestPool
-    pool: Executor
+MarquezContext: TypeAlias = TargetContext[MarquezClient, None]

@@ -1,24 +1,24 @@
 """Sends declared jobs and governed datasets."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from bridge.sync.context import split_plan
 from bridge.sync.marquez.canonical import MarquezDataset, MarquezJob, newest_sent_run, read_datasets, read_jobs
 from bridge.sync.marquez.context import NAME, MarquezContext
 from bridge.sync.sync_item import (
     Completed,
     Failure,
+    ItemRecord,
     Outcome,
     RemoteReference,
     SyncItem,
-    complete_unchanged,
     fingerprint,
-    is_unchanged,
+    pushed,
 )
 from bridge.sync.target import BatchResult, ItemKey
 from connectors.errors import TargetRejected
 from mappers.canonical_json import JsonObject
-from mappers.errors import LineageBridgeError
 from mappers.marquez.events import dataset_event, job_event
 from mappers.marquez.governance import MarquezTags, governance_facets, governance_tags
 from mappers.marquez.names import find_unsafe_name
@@ -32,7 +32,7 @@ class JobDeclaration(NamedTuple):
 
     item: SyncItem
     name: str
-    event: JsonObject
+    request: JsonObject
     fingerprint: bytes
 
 
@@ -44,12 +44,7 @@ class JobDeclarationSender:
 
     def push(self, items: Sequence[SyncItem]) -> BatchResult:
         planned, to_verify = self.plan(items)
-        sent = self._ctx.requests.map(
-            self._send, [job for job in planned if isinstance(job, JobDeclaration)], _failed_declaration
-        )
-        return BatchResult(
-            [*(result for result in planned if not isinstance(result, JobDeclaration)), *sent], to_verify=to_verify
-        )
+        return BatchResult(self._ctx.push_each(planned, self._send), to_verify=to_verify)
 
     def plan(self, items: Sequence[SyncItem]) -> tuple[list[JobDeclaration | Completed | Failure], set[ItemKey]]:
         """Plan what to send for each job; also returns the runs to send again because they carry a declaration."""
@@ -65,8 +60,8 @@ class JobDeclarationSender:
         if job is None or not (job.declared_facets or job.inputs or job.outputs):
             return item.complete(Outcome.UNWANTED, _ONLY_RUNS)
         content_fingerprint = fingerprint([job.namespace, job.name, job.declared_facets, job.inputs, job.outputs])
-        if is_unchanged(item, content_fingerprint):
-            return complete_unchanged(item)
+        if unchanged := item.complete_if_unchanged(content_fingerprint):
+            return unchanged
         name = f"{job.namespace} {job.name}"
         if newest := newest_sent_run(self._ctx.db, self._ctx.org, NAME, item.key):
             _, newest_run = newest
@@ -90,24 +85,25 @@ class JobDeclarationSender:
         return JobDeclaration(item, name, event, content_fingerprint)
 
     def _send(self, job: JobDeclaration) -> Completed | Failure:
-        self._ctx.client.send(job.event)
-        return Completed(
-            job.item,
-            Outcome.PUSHED,
-            None,
-            job.fingerprint,
-            RemoteReference("job", job.name, job.name),
-            created_by_us=True,
-        )
+        self._ctx.client.send(job.request)
+        return pushed(job, RemoteReference("job", job.name, job.name))
 
 
-def _failed_declaration(job: JobDeclaration, error: LineageBridgeError) -> Completed | Failure:
-    return Failure(job.item, error, job.event, job.fingerprint)
-
-
-_TAGS, _COLUMN_TAGS = "tags", "column_tags"
 #: Marquez fails to tag columns of datasets with aliases.
 _UNTAGGED = "column tags not set (unknown column, or Marquez cannot tag columns of datasets with aliases)"
+
+
+class TagRecord(ItemRecord, frozen=True):
+    """Tags that this bridge has set or may have set."""
+
+    tags: tuple[str, ...] = ()
+    column_tags: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def of(cls, *tags: MarquezTags) -> "TagRecord":
+        dataset_tags = {tag for tag_set in tags for tag in tag_set.dataset_tags}
+        column_tags = {pair for tag_set in tags for pair in tag_set.column_tags}
+        return cls(tuple(sorted(dataset_tags)), tuple(sorted(column_tags)))
 
 
 class GovernedDataset(NamedTuple):
@@ -116,7 +112,7 @@ class GovernedDataset(NamedTuple):
     item: SyncItem
     name: str
     dataset: MarquezDataset
-    event: JsonObject
+    request: JsonObject
     #: Desired tags, and tags to remove that this bridge set.
     tags: MarquezTags
     removed_tags: MarquezTags
@@ -131,12 +127,10 @@ class GovernedDatasetSender:
 
     def push(self, items: Sequence[SyncItem]) -> BatchResult:
         planned = self.plan(items)
-        desired = [dataset for dataset in planned if isinstance(dataset, GovernedDataset)]
         self._ctx.items.record_intent(
-            (dataset.item, _tag_record(dataset.tags, dataset.removed_tags)) for dataset in desired
+            (dataset.item, TagRecord.of(dataset.tags, dataset.removed_tags)) for dataset in split_plan(planned)[1]
         )
-        sent = self._ctx.requests.map(self._send, desired, _failed_dataset)
-        return BatchResult([*(result for result in planned if not isinstance(result, GovernedDataset)), *sent])
+        return BatchResult(self._ctx.push_each(planned, self._send))
 
     def plan(self, items: Sequence[SyncItem]) -> list[GovernedDataset | Completed | Failure]:
         """Plan what to send for each dataset."""
@@ -144,12 +138,13 @@ class GovernedDatasetSender:
         return [self._plan_item(item, datasets.get(item.key)) for item in items]
 
     def _plan_item(self, item: SyncItem, dataset: MarquezDataset | None) -> GovernedDataset | Completed | Failure:
-        if dataset is None or (not dataset.governance and item.remote is None and not item.record):
+        recorded = item.read_record(TagRecord)
+        if dataset is None or (not dataset.governance and item.remote is None and recorded == TagRecord()):
             return item.complete(Outcome.UNWANTED, "it has no governance")
         facets = governance_facets(dataset.governance)
         content_fingerprint = fingerprint([facets, dataset.namespace, dataset.name])
-        if is_unchanged(item, content_fingerprint):
-            return complete_unchanged(item)
+        if unchanged := item.complete_if_unchanged(content_fingerprint):
+            return unchanged
         fields = [{"name": column.name, "type": column.type} for column in dataset.columns if column.depth == 0]
         if fields:
             facets["schema"] = {"fields": fields}
@@ -164,14 +159,14 @@ class GovernedDatasetSender:
             dataset,
             event,
             tags,
-            _recorded_tags(item).without(tags),
+            MarquezTags(frozenset(recorded.tags), frozenset(recorded.column_tags)).without(tags),
             content_fingerprint,
         )
 
     def _send(self, dataset: GovernedDataset) -> Completed | Failure:
         """Send the dataset, then its tags: it must exist before its tags can be changed."""
         name, client = (dataset.dataset.namespace, dataset.dataset.name), self._ctx.client
-        client.send(dataset.event)
+        client.send(dataset.request)
         for tag in sorted(dataset.tags.dataset_tags):
             client.add_tag(*name, tag)
         for tag in sorted(dataset.removed_tags.dataset_tags):
@@ -182,10 +177,8 @@ class GovernedDatasetSender:
             client.remove_field_tag(*name, column, tag)
         skipped = governance_tags(dataset.dataset.governance).without(dataset.tags).column_tags
         reason = f"{_UNTAGGED}: {', '.join(sorted({column for column, _ in skipped}))}" if skipped else None
-        remote, record = RemoteReference("dataset", " ".join(name), " ".join(name)), _tag_record(dataset.tags)
-        return Completed(
-            dataset.item, Outcome.PUSHED, reason, dataset.fingerprint, remote, created_by_us=True, record=record
-        )
+        remote = RemoteReference("dataset", " ".join(name), " ".join(name))
+        return pushed(dataset, remote, reason, TagRecord.of(dataset.tags))
 
 
 def possible_tags(dataset: MarquezDataset) -> MarquezTags:
@@ -193,23 +186,3 @@ def possible_tags(dataset: MarquezDataset) -> MarquezTags:
     desired = governance_tags(dataset.governance)
     columns = set() if dataset.has_aliases else {column.name for column in dataset.columns}
     return desired._replace(column_tags=frozenset(pair for pair in desired.column_tags if pair[0] in columns))
-
-
-def _recorded_tags(item: SyncItem) -> MarquezTags:
-    """Tags that this bridge has set or may have set."""
-    return MarquezTags(
-        frozenset(item.record.get(_TAGS, ())),
-        frozenset((column, tag) for column, tag in item.record.get(_COLUMN_TAGS, ())),
-    )
-
-
-def _tag_record(*tags: MarquezTags) -> dict[str, Any]:
-    dataset_tags = {tag for tag_set in tags for tag in tag_set.dataset_tags}
-    return {
-        _TAGS: sorted(dataset_tags),
-        _COLUMN_TAGS: sorted(list(pair) for tag_set in tags for pair in tag_set.column_tags),
-    }
-
-
-def _failed_dataset(dataset: GovernedDataset, error: LineageBridgeError) -> Completed | Failure:
-    return Failure(dataset.item, error, dataset.event, dataset.fingerprint)

@@ -3,17 +3,21 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+import msgspec
+
+from bridge.sync.context import split_plan
 from bridge.sync.marquez.canonical import MarquezRun, governance_by_name, newest_sent_run, read_jobs, read_runs
 from bridge.sync.marquez.context import NAME, MarquezContext
 from bridge.sync.sync_item import (
     Completed,
     Failure,
+    ItemRecord,
     Outcome,
     RemoteReference,
     SyncItem,
-    complete_unchanged,
+    failed,
     fingerprint,
-    is_unchanged,
+    pushed,
 )
 from bridge.sync.target import BatchResult, ItemKey
 from connectors.errors import TargetRejected
@@ -38,6 +42,10 @@ class RunPlan(NamedTuple):
     fingerprint: bytes
 
     @property
+    def request(self) -> JsonObject:
+        return self.events[self.terminal_event]
+
+    @property
     def terminal_event(self) -> str:
         """Hash of the terminal event."""
         return next(reversed(self.events))
@@ -45,7 +53,7 @@ class RunPlan(NamedTuple):
     @property
     def name(self) -> str:
         """Display name of the job."""
-        job = self.events[self.terminal_event]["job"]
+        job = self.request["job"]
         return f"{job['namespace']} {job['name']}"
 
 
@@ -76,8 +84,8 @@ def _plan(ctx: MarquezContext, items: Sequence[SyncItem]) -> Iterator[RunPlan | 
 def _plan_run(ctx: MarquezContext, item: SyncItem, run: MarquezRun) -> RunPlan | Completed | Failure:
     events = required_events(run)
     content_fingerprint = fingerprint([*events])
-    if is_unchanged(item, content_fingerprint):
-        return complete_unchanged(item)
+    if unchanged := item.complete_if_unchanged(content_fingerprint):
+        return unchanged
     for event in events.values():
         if reason := find_unsafe_name(event):
             return Failure(item, TargetRejected(reason, 0), event, content_fingerprint)
@@ -116,8 +124,13 @@ def _with_declared_facets(
 
 
 RUN = "run"
-#: Record keys: events that were sent, and that a send is in progress.
-_SENT, _IN_FLIGHT = "sent", "begun"
+
+
+class RunRecord(ItemRecord, frozen=True):
+    """Hashes of the events that were sent, and whether a send is in progress."""
+
+    sent: list[str] = msgspec.field(default_factory=list)
+    is_sending: bool = msgspec.field(default=False, name="begun")
 
 
 class RunSender:
@@ -127,53 +140,52 @@ class RunSender:
         self._ctx = ctx
 
     def push(self, items: Sequence[SyncItem]) -> BatchResult:
-        planned = plan_runs(self._ctx, items)
-        plans = [plan for plan in planned if isinstance(plan, RunPlan)]
-        self._ctx.items.record_intent((plan.item, {_SENT: _sent(plan.item), _IN_FLIGHT: True}) for plan in plans)
+        results, plans = split_plan(plan_runs(self._ctx, items))
+        self._ctx.items.record_intent(
+            (plan.item, RunRecord(plan.item.read_record(RunRecord).sent, is_sending=True)) for plan in plans
+        )
         families: dict[bytes, list[RunPlan]] = {}
         for plan in sorted(plans, key=lambda plan: _start_order(plan.run)):
             families.setdefault(plan.run.family, []).append(plan)
         sent = [
             result
-            for results in self._ctx.requests.map(self._send_family, families.values(), _failed)
-            for result in results
+            for family_results in self._ctx.requests.map(self._send_family, families.values(), _all_failed)
+            for result in family_results
         ]
         accepted = {result.item.key for result in sent if isinstance(result, Completed)}
         reopened = self._reopened_runs([plan.run for plan in plans if plan.item.key in accepted])
-        return BatchResult(
-            [*(result for result in planned if not isinstance(result, RunPlan)), *sent], to_verify=reopened
-        )
+        return BatchResult(results + sent, to_verify=reopened)
 
     def _send_family(self, plans: Sequence[RunPlan]) -> list[Completed | Failure]:
         """Send runs in order; a failed run does not block later runs."""
         results: list[Completed | Failure] = []
         for plan in plans:
             if self._ctx.requests.unavailable is not None:
-                results += _failed([plan], self._ctx.requests.unavailable)
+                results.append(failed(plan, self._ctx.requests.unavailable))
                 continue
             try:
                 results.append(self._send_run(plan))
             except LineageBridgeError as error:
-                results += _failed([plan], self._ctx.requests.record_failure(error))
+                results.append(failed(plan, self._ctx.requests.record_failure(error)))
         return results
 
     def _send_run(self, plan: RunPlan) -> Completed:
         """Send missing events, the terminal one last, because the last event determines the state."""
-        item = plan.item
         present = self._present_events(plan)
         missing = [hash_ for hash_ in plan.events if hash_ not in present]
-        is_complete = not missing and _IN_FLIGHT in item.record
+        is_complete = not missing and plan.item.read_record(RunRecord).is_sending
         if not is_complete and plan.terminal_event not in missing:
             missing.append(plan.terminal_event)
         for hash_ in missing:
             self._ctx.client.send(plan.events[hash_])
         remote = RemoteReference(RUN, plan.run.uuid, plan.name)
-        return Completed(item, Outcome.PUSHED, None, plan.fingerprint, remote, True, {_SENT: [*plan.events]})
+        return pushed(plan, remote, record=RunRecord([*plan.events]))
 
     def _present_events(self, plan: RunPlan) -> set[str]:
         """Hashes of events that the server has; the server is queried only if the item's record is unclear."""
-        item, sent = plan.item, set(_sent(plan.item)) | plan.already_present
-        if _IN_FLIGHT not in item.record and (item.remote is None or item.fingerprint is not None):
+        item, record = plan.item, plan.item.read_record(RunRecord)
+        sent = set(record.sent) | plan.already_present
+        if not record.is_sending and (item.remote is None or item.fingerprint is not None):
             return sent
         run = self._ctx.client.get_run(plan.run.uuid)
         if run is None:
@@ -181,11 +193,7 @@ class RunSender:
         unconfirmed = {hash_: event for hash_, event in plan.events.items() if hash_ not in sent}
         logged = sent | find_logged_events(self._ctx.client, unconfirmed)
         # Marquez logs events before it applies them: the state shows whether the terminal event was applied.
-        return (
-            logged
-            if run.get("state") == run_state(plan.events[plan.terminal_event])
-            else logged - {plan.terminal_event}
-        )
+        return logged if run.get("state") == run_state(plan.request) else logged - {plan.terminal_event}
 
     def _reopened_runs(self, sent_runs: Iterable[MarquezRun]) -> set[ItemKey]:
         """Newest runs that must be sent again because an older run of the same job was sent after them."""
@@ -200,13 +208,9 @@ class RunSender:
         }
 
 
-def _sent(item: SyncItem) -> list[str]:
-    return list(item.record.get(_SENT, ()))
-
-
 def _start_order(run: MarquezRun) -> tuple[int, bytes]:
     return run.started_at, run.key
 
 
-def _failed(plans: Sequence[RunPlan], error: LineageBridgeError) -> list[Completed | Failure]:
-    return [Failure(plan.item, error, plan.events[plan.terminal_event], plan.fingerprint) for plan in plans]
+def _all_failed(plans: Sequence[RunPlan], error: LineageBridgeError) -> list[Completed | Failure]:
+    return [failed(plan, error) for plan in plans]

@@ -37,12 +37,8 @@ class MarquezTarget:
     def __init__(
         self, db: Database, org: str, client: MarquezClient, items: SyncItemStore, concurrency: int = 4
     ) -> None:
-        self._db = db
-        self._client = client
-        self._items = items
-        self._pool = ThreadPoolExecutor(concurrency, thread_name_prefix=NAME)
-        self._requests = RequestPool(self._pool, client.probe)
-        self._ctx = MarquezContext(db, org, client, items, self._requests, self._pool)
+        pool = ThreadPoolExecutor(concurrency, thread_name_prefix=NAME)
+        self._ctx = MarquezContext(db, org, NAME, client, None, items, RequestPool(pool, client.probe), pool)
         self._jobs, self._datasets = JobDeclarationSender(self._ctx), GovernedDatasetSender(self._ctx)
         self._pushers = {"job": self._jobs.push, "run": RunSender(self._ctx).push, "dataset": self._datasets.push}
         self._comparison = MarquezComparison(self._ctx)
@@ -51,13 +47,13 @@ class MarquezTarget:
 
     def prepare(self) -> None:
         """Create the index that finds the events of a run."""
-        create_run_index(self._db)
+        create_run_index(self._ctx.db)
 
     def probe(self) -> None:
-        self._client.probe()
+        self._ctx.client.probe()
 
     def push(self, kind: str, items: Sequence[SyncItem]) -> BatchResult:
-        self._requests.start_batch()
+        self._ctx.requests.start_batch()
         return self._pushers[kind](items)
 
     def plan(self, items: Sequence[SyncItem]) -> list[PlanStep]:
@@ -70,14 +66,14 @@ class MarquezTarget:
         return [_plan_step(entry) for entry in planned]
 
     def count_expected(self) -> Iterator[ExpectedCount]:
-        return (ExpectedCount(*counts) for counts in self._items.count_expected())
+        return (ExpectedCount(*counts) for counts in self._ctx.items.count_expected())
 
     def compare(self) -> Iterator[ComparedBatch]:
         return self._comparison.compare()
 
     def close(self) -> None:
-        self._pool.shutdown()
-        self._client.close()
+        self._ctx.pool.shutdown()
+        self._ctx.client.close()
 
 
 def _plan_step(entry: RunPlan | JobDeclaration | GovernedDataset | Completed | Failure) -> PlanStep:

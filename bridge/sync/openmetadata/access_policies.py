@@ -3,18 +3,23 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from bridge.sync.canonical.governance import read_all_access
 from bridge.sync.openmetadata.context import OpenMetadataContext
-from bridge.sync.sync_item import ABANDONED, Completed, Failure, Outcome, RemoteReference, SyncItem, fingerprint
+from bridge.sync.sync_item import Completed, Failure, ItemRecord, Outcome, RemoteReference, SyncItem, fingerprint
 from bridge.sync.target import BatchResult
 from mappers.canonical_json import JsonObject
 from mappers.errors import LineageBridgeError, PermanentError
 from mappers.openmetadata.access_policies import access_policies, policy_name
 
-OFF = "openmetadata.sync.sync_governance_metadata is off"
 _POLICIES, _ROLES = "policies", "roles"
-#: Record key: fingerprint of the policy pushed for each role.
-_POLICY_FINGERPRINTS = "roles"
+
+
+class AccessRecord(ItemRecord, frozen=True):
+    """Fingerprint of the policy that was pushed for each role; empty if the role has an unknown policy."""
+
+    fingerprints: dict[str, str] = msgspec.field(default_factory=dict, name="roles")
 
 
 class AccessPolicyPusher:
@@ -25,8 +30,6 @@ class AccessPolicyPusher:
 
     def push(self, items: Sequence[SyncItem]) -> BatchResult:
         """Bring the policies of all roles to the desired state."""
-        if not self._ctx.options.sync_governance_metadata:
-            return BatchResult([item.complete(Outcome.OFF, OFF) for item in items])
         return BatchResult([self._push_all_roles(item) for item in items])
 
     def _push_all_roles(self, item: SyncItem) -> Completed | Failure:
@@ -37,24 +40,17 @@ class AccessPolicyPusher:
         desired = access_policies(
             [facet for facet in facets if not _is_disabled(facet)], self._ctx.options.vocabulary.access
         )
-        pushed_fingerprints: dict[str, str] = dict(item.record.get(_POLICY_FINGERPRINTS, {}))
+        pushed_fingerprints: dict[str, str] = dict(item.read_record(AccessRecord).fingerprints)
         content_fingerprint = fingerprint([desired, sorted(disabled_tags)])
         if not desired and not pushed_fingerprints:
             return item.complete(Outcome.UNWANTED, "no asset has access policies")
-        if item.fingerprint == content_fingerprint and item.outcome in (
-            *ABANDONED,
-            Outcome.PUSHED,
-            Outcome.UNCHANGED,
-        ):
-            return item.complete(
-                Outcome(item.outcome) if item.outcome in ABANDONED else Outcome.UNCHANGED, item.reason
-            )
+        if unchanged := item.complete_if_unchanged(content_fingerprint):
+            return unchanged
         problems: list[str] = []
-        if (
-            new_roles := desired.keys() - pushed_fingerprints.keys()
-        ):  # granted permissions must be known after a crash
+        new_roles = desired.keys() - pushed_fingerprints.keys()
+        if new_roles:  # granted permissions must be known after a crash
             pushed_fingerprints |= dict.fromkeys(new_roles, "")
-            self._ctx.items.record_intent([(item, {**item.record, _POLICY_FINGERPRINTS: pushed_fingerprints})])
+            self._ctx.items.record_intent([(item, AccessRecord(pushed_fingerprints))])
         try:
             for role, policy in desired.items():
                 policy_fingerprint = fingerprint(policy).hex()
@@ -68,7 +64,7 @@ class AccessPolicyPusher:
                 if not disabled_tags:  # otherwise, rules of assets with disabled sync may remain
                     del pushed_fingerprints[role]
         except LineageBridgeError as error:
-            return Failure(item, self._ctx.note_failure(error), None, content_fingerprint)
+            return Failure(item, self._ctx.requests.record_failure(error), None, content_fingerprint)
         outcome = Outcome.UNRESOLVED if problems else Outcome.PUSHED
         remote = RemoteReference("policy", "access", "access policies")
         return Completed(
@@ -78,7 +74,7 @@ class AccessPolicyPusher:
             content_fingerprint,
             remote,
             created_by_us=True,
-            record={_POLICY_FINGERPRINTS: pushed_fingerprints},
+            record=AccessRecord(pushed_fingerprints),
         )
 
     def _push_policy(self, role: str, policy: JsonObject, disabled_tags: Collection[str]) -> list[str]:

@@ -1,18 +1,22 @@
 """Determines which sync items a change affects."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from bridge.store.database import Database
 from bridge.store.governance_facets import EXPECTATIONS, datasets_with_facet
-from bridge.store.identity_groups import group_ids
+from bridge.store.identity_groups import group_ids, member_ids
+from bridge.store.job_families import family_members, logical_jobs
+from bridge.store.lineage.evidence import EdgeEvidenceReader
 from bridge.sync.canonical.governance import ACCESS_POLICIES_KEY, datasets_with_governance, datasets_with_results
 from bridge.sync.canonical.jobs import facet_texts
-from bridge.sync.canonical.quality import checks_of_datasets, checks_of_jobs, checks_of_results
+from bridge.sync.canonical.quality import checks_of_datasets, checks_of_jobs, checks_of_results, results_of_checks
 from bridge.sync.canonical.runs import LogicalRuns
+from bridge.sync.edge_store import EdgeStore
 from bridge.sync.expiry import runs_crossing_retirement
 from bridge.sync.item_store import SyncItemStore
-from bridge.sync.sync_item import Outcome
+from bridge.sync.openmetadata.desired_entities import EntityRecord
+from bridge.sync.sync_item import Completed, Outcome
 from bridge.sync.target import Affected, ItemKey
 from mappers.canonical.identity import digest
 from mappers.logical_job import FoldingRule, is_action
@@ -45,7 +49,16 @@ WHERE d.org_id = ?1 AND d.class_id {ids} AND e.target_type = 'dataset'
 _JOB_FAMILY_HASHES = (
     "SELECT key, fold FROM sync_item WHERE org_id = ?1 AND target = ?2 AND kind = 'job' AND key {ids}"
 )
-
+_READERS = """
+SELECT DISTINCT e.target_id FROM ol_dataset d
+JOIN lineage_edge e ON e.org_id = d.org_id AND e.source_id = d.dataset_id AND e.edge_role = 'CONSUMES'
+WHERE d.org_id = ?1 AND d.class_id {ids}
+"""
+_RUNS_OF_DATASETS = "SELECT run_id FROM {table} WHERE org_id = ?1 AND dataset_id {{ids}}"
+_WRITING_RUNS = _RUNS_OF_DATASETS.format(table="ol_run_output")
+_READING_RUNS = _RUNS_OF_DATASETS.format(table="ol_run_input")
+_PARENT_RUNS = "SELECT parent_run_id FROM ol_run WHERE org_id = ?1 AND run_id {ids} AND parent_run_id IS NOT NULL"
+_RUNS_OF_JOBS = "SELECT run_id FROM ol_run WHERE org_id = ?1 AND job_id {ids}"
 
 #: Kinds whose dirty marks have the same keys as their items.
 _SAME_KEY_KINDS = ("check", "result", "profile")
@@ -68,6 +81,7 @@ class OpenMetadataAffectedItems:
         self._org = org
         self._target = target
         self._items = items
+        self._edges = EdgeStore(db, org, target)
 
     def of_marks(self, marks: Mapping[str, set[bytes]]) -> Affected:
         """Items that dirty marks affect.
@@ -87,20 +101,63 @@ class OpenMetadataAffectedItems:
             set(hashes) | self._parent_jobs(set(hashes)),
         )
         same_key_items = {(kind, key) for kind in _SAME_KEY_KINDS for key in marks.get(kind, ())}
-        consumers, governance = self._consumer_items(jobs_of_runs), self._governance_items(marks)
+        # newer runs may have retired the incoming edges of these jobs or made them redundant
+        consumers, governance = self._stored("lineage", jobs_of_runs), self._governance_items(marks)
         checks = self._check_items(marks)
         return Affected(
             self._items_of(changed_keys) | run_items | consumers | governance | checks | same_key_items, hashes
         )
 
+    def of_results(self, kind: str, results: Iterable[Completed]) -> set[ItemKey]:
+        """Items that refer to entities or test cases that moved, or to columns or tasks that changed."""
+        completed = list(results)
+        relocated = {result.item.key for result in completed if result.item.remote != result.remote}
+        if kind == "check":
+            return self._stored("result", results_of_checks(self._db, self._org, relocated))
+        changed = relocated | {result.item.key for result in completed if _has_new_shape(result)}
+        if kind == "job":
+            return self._of_moved_jobs(changed)
+        merged = [result.item.key for result in completed if _became_alias(result)]
+        return self._of_moved_datasets(changed | set(group_ids(self._db, self._org, merged).values()), relocated)
+
+    def _of_moved_jobs(self, jobs: set[bytes]) -> set[ItemKey]:
+        """Lineage of jobs, which may be endpoints themselves, and pushed runs of the jobs and their children."""
+        members = set().union(*family_members(self._db, self._org, self._folding, jobs).values())
+        written = set(group_ids(self._db, self._org, self._select(_PRODUCED, members)).values())
+        targets = jobs | written | self._edges.targets_of_jobs(jobs) | self._edges.targets_of_sources(jobs)
+        runs = self._select(_RUNS_OF_JOBS, jobs | self._select(_CHILD_JOBS, jobs))
+        return {("lineage", key) for key in targets} | self._stored("run", runs)
+
+    def _of_moved_datasets(self, datasets: set[bytes], relocated: set[bytes]) -> set[ItemKey]:
+        """Lineage, checks, results and runs of datasets; also profiles and governance of relocated datasets."""
+        evidence = EdgeEvidenceReader(self._db, self._org).out_of(sorted(datasets))
+        targets = datasets | {edge.target for edge in evidence} | self._edges.targets_of_sources(datasets)
+        readers = self._select(_READERS, datasets)
+        targets.update(*logical_jobs(self._db, self._org, self._folding, readers).values())
+        checks = self._stored("check", checks_of_datasets(self._db, self._org, datasets))
+        results = results_of_checks(self._db, self._org, {key for _, key in checks})
+        relocated_ids = member_ids(self._db, self._org, relocated) | relocated
+        profiles = self._items.find_by_key_prefix("profile", relocated_ids)
+        affected = {("lineage", key) for key in targets} | {("profile", key) for key in profiles}
+        affected |= checks | self._stored("result", results) | self._stored("governance", relocated)
+        return affected | self._stored("run", self._runs_using(member_ids(self._db, self._org, datasets)))
+
+    def _runs_using(self, datasets: set[bytes]) -> set[bytes]:
+        """Runs that read or wrote datasets, and the runs as which they may be shown."""
+        runs = self._select(_WRITING_RUNS, datasets) | self._select(_READING_RUNS, datasets)
+        applications = self._select(_PARENT_RUNS, runs)
+        return runs | applications | self._select(_PARENT_RUNS, applications)
+
+    def _stored(self, kind: str, keys: Collection[bytes]) -> set[ItemKey]:
+        return {(kind, key) for key in self._items.get(kind, keys)}
+
     def _check_items(self, marks: Mapping[str, set[bytes]]) -> set[ItemKey]:
         """Return checks that may have been removed from asset files, and removed checks that have new results."""
         changed = group_ids(self._db, self._org, marks.get("dataset", set())).values()
         with_expectations = datasets_with_facet(self._db, self._org, set(changed), EXPECTATIONS)
-        checks = set(self._items.get("check", checks_of_datasets(self._db, self._org, with_expectations)))
+        checks = self._stored("check", checks_of_datasets(self._db, self._org, with_expectations))
         reported = self._items.get("check", checks_of_results(self._db, self._org, marks.get("result", set())))
-        checks |= {key for key, item in reported.items() if item.outcome == Outcome.UNWANTED}
-        return {("check", key) for key in checks}
+        return checks | {("check", key) for key, item in reported.items() if item.outcome == Outcome.UNWANTED}
 
     def _governance_items(self, marks: Mapping[str, set[bytes]]) -> set[ItemKey]:
         """Datasets that have or had a governance facet, and datasets with new check results."""
@@ -109,10 +166,6 @@ class OpenMetadataAffectedItems:
         groups = with_governance | datasets_with_results(self._db, self._org, marks.get("result", set()))
         access = {("access", ACCESS_POLICIES_KEY)} if with_governance else set()
         return access | {("governance", key) for key in groups | self._items.get("governance", datasets).keys()}
-
-    def _consumer_items(self, jobs: Collection[bytes]) -> set[ItemKey]:
-        """Lineage items of these jobs: newer runs may have retired their incoming edges or made them redundant."""
-        return {("lineage", job) for job in self._items.get("lineage", jobs)}
 
     def _run_items(self, runs: set[bytes]) -> tuple[set[ItemKey], list[bytes]]:
         """Affected run items, and the logical job of each logical run.
@@ -184,3 +237,15 @@ class OpenMetadataAffectedItems:
 
     def _select(self, sql: str, ids: Collection[bytes]) -> set[bytes]:
         return {id_ for (id_,) in self._db.fetch_for_ids(sql, sorted(ids), self._org)} if ids else set()
+
+
+def _has_new_shape(completed: Completed) -> bool:
+    """Whether the columns or tasks of an entity changed."""
+    before = completed.item.read_record(EntityRecord)
+    after = completed.item._replace(record=completed.record).read_record(EntityRecord)
+    return (before.columns_version, before.tasks) != (after.columns_version, after.tasks)
+
+
+def _became_alias(completed: Completed) -> bool:
+    """Whether a dataset was a separate entity and is now an alias of another dataset."""
+    return completed.outcome is Outcome.UNWANTED and completed.item.outcome != Outcome.UNWANTED

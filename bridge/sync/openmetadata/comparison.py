@@ -1,18 +1,25 @@
 """Compares entities, edges and test cases with the last push."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from bridge.sync.canonical.quality import read_checks
 from bridge.sync.edge_store import EdgeRecord, EdgeStore
 from bridge.sync.openmetadata.context import NOT_FOUND, OpenMetadataContext
-from bridge.sync.openmetadata.desired_entities import DesiredEntity, desired_datasets, desired_pipelines
+from bridge.sync.openmetadata.desired_entities import (
+    DesiredEntity,
+    EntityRecord,
+    desired_datasets,
+    desired_pipelines,
+)
 from bridge.sync.openmetadata.edge_writer import is_unchanged
 from bridge.sync.openmetadata.entity_lookup import COLLECTIONS, LIST_PARENT, EntityLookup, column_paths, parent_of
 from bridge.sync.openmetadata.entity_update import desired_body
-from bridge.sync.openmetadata.observation_comparison import ObservationComparison, ObservationKind
+from bridge.sync.openmetadata.observation_comparison import ObservationComparison
+from bridge.sync.openmetadata.profiles import ProfilePusher
 from bridge.sync.openmetadata.restored_entities import RestoredEntityComparison
+from bridge.sync.openmetadata.run_statuses import RunStatusPusher
+from bridge.sync.openmetadata.test_results import CheckResultPusher
 from bridge.sync.sync_item import Outcome, RemoteReference, SyncItem
 from bridge.sync.target import ComparedBatch, Difference
 from connectors.errors import TargetRejected
@@ -26,9 +33,8 @@ _TEST_CASES_PER_BATCH = 500
 class QualityCheckComparison:
     """Finds missing test cases; requests run in a thread pool. Not thread-safe."""
 
-    def __init__(self, ctx: OpenMetadataContext, pool: Executor) -> None:
+    def __init__(self, ctx: OpenMetadataContext) -> None:
         self._ctx = ctx
-        self._pool = pool
 
     def compare(self) -> Iterator[ComparedBatch]:
         """Compare all test cases; edits by people are not differences."""
@@ -39,7 +45,7 @@ class QualityCheckComparison:
                 key: item for key, item in items.items() if item.outcome in (Outcome.PUSHED, Outcome.UNCHANGED)
             }
             remotes_by_table = self._group_by_table(comparable_items)
-            cases = dict(zip(remotes_by_table, self._pool.map(self._fetch_cases, remotes_by_table), strict=True))
+            cases = dict(zip(remotes_by_table, self._ctx.pool.map(self._fetch_cases, remotes_by_table), strict=True))
             orphaned = [
                 case for cases_of_table in cases.values() for case in self._find_orphans(cases_of_table or {})
             ]
@@ -99,37 +105,31 @@ class OpenMetadataComparison:
     def __init__(
         self,
         ctx: OpenMetadataContext,
-        target: str,
         lookup: EntityLookup,
         edge_store: EdgeStore,
-        expected_bodies: Mapping[str, Callable[[Sequence[SyncItem]], dict[bytes, JsonObject]]],
-        pool: Executor,
+        runs: RunStatusPusher,
+        results: CheckResultPusher,
+        profiles: ProfilePusher,
     ) -> None:
         self._ctx = ctx
         self._lookup = lookup
         self._edge_store = edge_store
-        self._expected_bodies = expected_bodies
-        self._pool = pool
-        self._checks = QualityCheckComparison(ctx, pool)
-        self._observations = ObservationComparison(ctx, target, pool)
-        self._restored = RestoredEntityComparison(ctx, target, lookup, edge_store, pool)
+        self._runs, self._results, self._profiles = runs, results, profiles
+        self._checks = QualityCheckComparison(ctx)
+        self._observations = ObservationComparison(ctx)
+        self._restored = RestoredEntityComparison(ctx, lookup, edge_store)
 
     def compare(self) -> Iterator[ComparedBatch]:
         """Compare everything in dependency order, because differences are repaired while the comparison runs."""
         yield from self._compare_entities_and_edges()
-        client, options = self._ctx.client, self._ctx.options
-        runs = ObservationKind("run", client.statuses, self._expected_bodies["run"])
-        yield from self._observations.compare(runs)
-        yield from self._observations.compare_deleted(runs)
-        if options.publish_quality_results:
+        yield from self._observations.compare(self._runs)
+        yield from self._observations.compare_deleted(self._runs)
+        if self._ctx.options.publish_quality_results:
             yield from self._checks.compare()
-            results = ObservationKind("result", client.results, self._expected_bodies["result"])
-            yield from self._observations.compare(results)
-            yield from self._observations.compare_deleted(results)
-        if options.publish_profiling_metrics:
-            yield from self._observations.compare(
-                ObservationKind("profile", client.profiles, self._expected_bodies["profile"])
-            )
+            yield from self._observations.compare(self._results)
+            yield from self._observations.compare_deleted(self._results)
+        if self._ctx.options.publish_profiling_metrics:
+            yield from self._observations.compare(self._profiles)
         yield from self._restored.compare()
 
     def _compare_entities_and_edges(self) -> Iterator[ComparedBatch]:
@@ -168,7 +168,7 @@ class OpenMetadataComparison:
                 collection, *READ_FIELDS[collection], **{LIST_PARENT[collection][0]: parent}
             )
         else:
-            entities = self._pool.map(
+            entities = self._ctx.pool.map(
                 lambda name: self._ctx.client.get(collection, name, *READ_FIELDS[collection]), names
             )
             yield [entity for entity in entities if entity]
@@ -183,7 +183,7 @@ class OpenMetadataComparison:
         if item.remote is None or item.remote.id != entity["id"]:
             return "was recreated under the same name"
         if not item.created_by_us:
-            recorded = {tuple(path) for path in item.record.get("columns", ())}
+            recorded = set(item.read_record(EntityRecord).columns)
             return None if recorded == set(column_paths(entity)) else "has other columns"
         own = (
             next((candidate.own for candidate in desired.candidates if candidate.own.fqn == item.remote.name), None)
@@ -198,7 +198,7 @@ class OpenMetadataComparison:
 
     def _compare_edges(self) -> Iterator[ComparedBatch]:
         for edges in self._edge_store.batches(_EDGES_PER_BATCH):
-            unchanged = self._pool.map(lambda edge: is_unchanged(self._ctx.client, edge), edges)
+            unchanged = self._ctx.pool.map(lambda edge: is_unchanged(self._ctx.client, edge), edges)
             changed = [edge for edge, is_same in zip(edges, unchanged, strict=True) if not is_same]
             keys = {key for edge in changed for key in (edge.target_key, edge.source_key)}
             items = self._ctx.items.get("dataset", keys) | self._ctx.items.get("job", keys)

@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 
 from bridge.sync.edge_store import EdgeStore
-from bridge.sync.item_store import SyncItemStore
+from bridge.sync.openmetadata.context import OpenMetadataContext
 from bridge.sync.openmetadata.entity_lookup import COLLECTIONS
 from bridge.sync.openmetadata.restored_entities import DeletedEntity
-from bridge.sync.request_pool import RequestPool
 from bridge.sync.sync_item import DELETION, Completed, Failure, Outcome, RemoteReference, SyncItem
+from bridge.sync.target import BatchResult
 from connectors.errors import TargetUnavailable
-from connectors.openmetadata.client import OpenMetadataClient
 
 #: Retry interval of deletions that exceed the limit.
 _BLOCKED_SECONDS = 600.0
@@ -18,31 +17,23 @@ _BLOCKED_SECONDS = 600.0
 class EntityDeleter:
     """Deletes entities that no item refers to any longer."""
 
-    def __init__(
-        self,
-        client: OpenMetadataClient,
-        items: SyncItemStore,
-        edges: EdgeStore,
-        requests: RequestPool,
-        max_deletions: int,
-    ) -> None:
-        self._max_deletions = max_deletions
-        self._client = client
-        self._items = items
+    def __init__(self, ctx: OpenMetadataContext, edges: EdgeStore) -> None:
+        self._ctx = ctx
+        self._items = ctx.items
         self._edges = edges
-        self._requests = requests
 
-    def push(self, items: Sequence[SyncItem]) -> list[Completed | Failure]:
+    def push(self, items: Sequence[SyncItem]) -> BatchResult:
         """Soft-delete entities, so that they can be restored."""
         results: list[Completed | Failure] = []
         pending = sum(map(_counts_towards_limit, self._items.pending(DELETION)))
-        reason = f"{pending} deletions are pending, openmetadata.most_deletions is {self._max_deletions}"
+        max_deletions = self._ctx.options.max_deletions
+        reason = f"{pending} deletions are pending, openmetadata.most_deletions is {max_deletions}"
         remedy = f"check `sync --dry-run`, then run `sync --once --allow-delete {pending}`"
         blocked = TargetUnavailable(f"{reason}: {remedy}", 0, _BLOCKED_SECONDS)
         orphans: list[SyncItem] = []
         for item in items:
             remote = remote_of(item)
-            if pending > self._max_deletions and _counts_towards_limit(item):
+            if pending > max_deletions and _counts_towards_limit(item):
                 results.append(Failure(item, blocked))
             elif not self.is_orphan(item):
                 results.append(item.complete(Outcome.UNCHANGED, "it is in use again"))
@@ -52,7 +43,7 @@ class EntityDeleter:
                 results.append(Failure(item, TargetUnavailable("its edges have to move first", 0)))
             else:
                 orphans.append(item)
-        return results + self._requests.map(self._delete, orphans, Failure)
+        return BatchResult(results + self._ctx.requests.map(self._delete, orphans, Failure))
 
     def is_orphan(self, item: SyncItem) -> bool:
         """Whether no item refers to this entity."""
@@ -63,12 +54,12 @@ class EntityDeleter:
 
     def _delete(self, item: SyncItem) -> Completed | Failure:
         deleted = DeletedEntity.of(item)
-        if item.remote is None and deleted and not deleted.is_restored(self._client):
+        if item.remote is None and deleted and not deleted.is_restored(self._ctx.client):
             return item.complete(Outcome.UNCHANGED, "it is gone, or was restored by others")
         remote = remote_of(item)
         assert remote is not None  # noqa: S101 - checked before
         with_tests = remote.type == "table"  # nothing else is nested in entities that the bridge creates
-        response = self._client.delete(COLLECTIONS[remote.type], remote.id, recursive=with_tests)
+        response = self._ctx.client.delete(COLLECTIONS[remote.type], remote.id, recursive=with_tests)
         at = int(response["updatedAt"]) if response and response.get("updatedAt") else None
         record = DeletedEntity(remote, at).to_record()
         return item.complete(Outcome.PUSHED, "deleted, and can be restored", remote=None, record=record)

@@ -1,14 +1,17 @@
 """Desired entities: tables, containers, topics and pipelines for datasets and jobs."""
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import msgspec
 
 from bridge.store.database import Database
 from bridge.store.lineage.graph import LineageGraph
 from bridge.sync.canonical.datasets import CanonicalDataset, read_asset_only, read_datasets, read_without_complete_run
 from bridge.sync.canonical.jobs import CanonicalJob, read_jobs
 from bridge.sync.openmetadata.options import OpenMetadataOptions
-from bridge.sync.sync_item import Completed, Outcome, SyncItem, fingerprint
+from bridge.sync.sync_item import Completed, ItemRecord, Outcome, SyncItem, fingerprint
+from mappers.canonical_json import JsonObject
 from mappers.naming import storage_path
 from mappers.openmetadata.columns import NestedColumns
 from mappers.openmetadata.descriptions import escape_description
@@ -21,6 +24,26 @@ from mappers.openmetadata.locations import (
     locate_dataset,
 )
 from mappers.openmetadata.pipelines import PipelineContent, PipelineTask, locate_job, pipeline_requests
+
+
+class EntityRecord(ItemRecord, frozen=True):
+    """Last push of an entity."""
+
+    #: Full name and collection of an entity whose creation may have succeeded.
+    creating: str | None = msgspec.field(default=None, name="making")
+    creating_in: str | None = msgspec.field(default=None, name="making_in")
+    #: Description as sent; a different one was written by a user.
+    description: str | None = None
+    #: Version of the columns that this bridge pushed, or the columns of a foreign entity.
+    shape: str | None = None
+    columns: tuple[tuple[str, ...], ...] = ()
+    #: Names of a pipeline's tasks, to which run statuses may refer.
+    tasks: tuple[str, ...] = ()
+
+    @property
+    def columns_version(self) -> list[Any]:
+        """Version of the remote columns; edges are pushed again when it changes, because they then lose columns."""
+        return [self.shape, self.columns or None]
 
 
 class EntityCandidate(NamedTuple):
@@ -50,6 +73,10 @@ class DesiredEntity(NamedTuple):
     member_keys: frozenset[bytes] = frozenset()
 
     @property
+    def request(self) -> JsonObject:
+        return self.preferred.own.body
+
+    @property
     def preferred(self) -> EntityCandidate:
         return self.candidates[0]
 
@@ -63,7 +90,7 @@ def desired_datasets(
     """Desired entity of each dataset, or a completed item with the reason for its absence."""
     datasets = read_datasets(db, org, [item.key for item in items])
     # a creation whose result is unknown may have succeeded
-    new = [item.key for item in items if item.remote is None and "making" not in item.record]
+    new = [item.key for item in items if item.remote is None and not item.read_record(EntityRecord).creating]
     asset_only = read_asset_only(db, org, new)
     without_complete_run = read_without_complete_run(db, org, new) if options.register_on_completion else set()
     for item in items:

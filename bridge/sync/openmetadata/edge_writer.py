@@ -3,15 +3,15 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+import msgspec
+
 from bridge.sync.edge_store import EdgeRecord
-from bridge.sync.sync_item import RemoteReference, SyncItem, fingerprint
+from bridge.sync.sync_item import ItemRecord, RemoteReference, fingerprint
 from connectors.openmetadata.client import OpenMetadataClient
 from mappers.canonical_json import JsonObject
 from mappers.openmetadata.lineage_details import entry_key, merge_column_details
 
 CONTENT_KEYS = ("columnsLineage", "sqlQuery", "description", "pipeline", "source")
-#: Key of the deleted edges in a lineage record.
-_REMOVED = "removed"
 _COLUMN_ENTRY_KEYS = ("fromColumns", "toColumn", "function")
 
 
@@ -60,13 +60,6 @@ class DeletedEdge(NamedTuple):
     at: int | None
     earlier_hashes: Sequence[str]
 
-    @classmethod
-    def of(cls, item: SyncItem) -> list["DeletedEdge"]:
-        return [
-            cls(RemoteReference(*source), RemoteReference(*target), *rest)
-            for source, target, *rest in item.record.get(_REMOVED, ())
-        ]
-
     @property
     def endpoint_ids(self) -> tuple[str, str]:
         return self.source.id, self.target.id
@@ -84,6 +77,12 @@ class DeletedEdge(NamedTuple):
     def delete_if_restored(self, client: OpenMetadataClient) -> None:
         if self.is_restored(client):
             client.delete_edge((self.source.type, self.source.id), (self.target.type, self.target.id))
+
+
+class LineageRecord(ItemRecord, frozen=True):
+    """Latest deleted edges into an entity."""
+
+    deleted: tuple[DeletedEdge, ...] = msgspec.field(default=(), name="removed")
 
 
 class DesiredEdge(NamedTuple):

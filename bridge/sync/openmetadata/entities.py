@@ -1,25 +1,23 @@
 """Creates and updates entities in bulk."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
-from bridge.sync.item_store import SyncItemStore
-from bridge.sync.openmetadata.desired_entities import DesiredEntity
+from msgspec.structs import replace
+
+from bridge.sync.openmetadata.context import OpenMetadataContext
+from bridge.sync.openmetadata.desired_entities import DesiredEntity, EntityRecord
 from bridge.sync.openmetadata.entity_lookup import EntityLookup, column_paths
 from bridge.sync.openmetadata.entity_resolver import EntityResolver, ResolvedEntity, completed_unless_changed
 from bridge.sync.openmetadata.entity_update import EntityUpdate, prepare_update, read_entity
-from bridge.sync.openmetadata.options import OpenMetadataOptions
 from bridge.sync.openmetadata.parents import ParentEntities, key_of
-from bridge.sync.request_pool import RequestPool
-from bridge.sync.sync_item import Completed, Failure, Outcome, RemoteReference, fingerprint
+from bridge.sync.sync_item import Completed, Failure, Outcome, RemoteReference, fingerprint, pushed
 from bridge.sync.target import PlanStep
 from connectors.errors import TargetRejected, TargetUnavailable
-from connectors.openmetadata.client import OpenMetadataClient
 from mappers.canonical_json import JsonObject
 from mappers.errors import LineageBridgeError
 from mappers.openmetadata.fqn import fqn, quote_part
 
-_BAD_REQUEST, _NOT_FOUND, _SERVER_ERROR = 400, 404, 500
+_BAD_REQUEST, _NOT_FOUND = 400, 404
 #: Bulk requests in flight; more of them slow the server down.
 _PARALLEL_BULKS = 2
 
@@ -27,22 +25,12 @@ _PARALLEL_BULKS = 2
 class EntityPusher:
     """Pushes entities of any type; requests run in a thread pool. Not thread-safe."""
 
-    def __init__(
-        self,
-        client: OpenMetadataClient,
-        lookup: EntityLookup,
-        options: OpenMetadataOptions,
-        items: SyncItemStore,
-        requests: RequestPool,
-        clock: Callable[[], int],
-    ) -> None:
-        self._client = client
-        self._items = items
+    def __init__(self, ctx: OpenMetadataContext, lookup: EntityLookup, clock: Callable[[], int]) -> None:
+        self._ctx = ctx
+        self._client, self._requests, self._options = ctx.client, ctx.requests, ctx.options
         self._lookup = lookup
-        self._parents = ParentEntities(client, options.create, fqn(options.layout.service))
-        self._resolver = EntityResolver(lookup, self._parents, items, requests)
-        self._options = options
-        self._requests = requests
+        self._parents = ParentEntities(ctx.client, ctx.options.create, fqn(ctx.options.layout.service))
+        self._resolver = EntityResolver(lookup, self._parents, ctx.items, ctx.requests)
         self._clock = clock
 
     def push(self, desired_entities: Sequence[DesiredEntity]) -> list[Completed | Failure]:
@@ -54,8 +42,8 @@ class EntityPusher:
         updates = self._prepare_updates([entity for entity in resolved if entity.may_change])
         results += [update for update in updates if isinstance(update, Failure)]
         ready = [_with_intent(update) for update in updates if isinstance(update, EntityUpdate)]
-        self._items.record_intent(
-            (update.resolved.desired.item, update.resolved.desired.item.record) for update in ready
+        self._ctx.items.record_intent(
+            (update.resolved.desired.item, update.resolved.desired.item.read_record(EntityRecord)) for update in ready
         )
         results += self._put(ready)
         return results
@@ -80,17 +68,16 @@ class EntityPusher:
         results: list[Completed | Failure] = []
         orphaned: list[RemoteReference] = []
         for result in completed:
-            record = dict(result.item.record)
-            name, collection = record.pop("making", None), record.pop("making_in", None)
-            if result.outcome is not Outcome.UNWANTED or not name or not collection:
+            record = result.item.read_record(EntityRecord)
+            if result.outcome is not Outcome.UNWANTED or not record.creating or not record.creating_in:
                 results.append(result)
                 continue
             try:
-                orphaned += self._lookup.find(collection, [name]).values()
+                orphaned += self._lookup.find(record.creating_in, [record.creating]).values()
             except LineageBridgeError as error:
                 results.append(Failure(result.item, error))
             else:
-                results.append(result._replace(record=record))
+                results.append(result._replace(record=replace(record, creating=None, creating_in=None)))
         return results, orphaned
 
     def _resolve(
@@ -115,8 +102,9 @@ class EntityPusher:
         entity = read_entity(self._client, resolved)
         if entity is None or resolved.existing is None:
             return resolved.failure(TargetUnavailable("it was just deleted", _NOT_FOUND))
-        record = {"columns": [list(path) for path in sorted(column_paths(entity))]} | _tasks_of(entity)
-        return _pushed(resolved, resolved.existing, record, "created by others; used unchanged", created_by_us=False)
+        record = EntityRecord(columns=tuple(sorted(column_paths(entity))), tasks=_task_names(entity))
+        note = "created by others; used unchanged"
+        return pushed(resolved.desired, resolved.existing, note, record, created_by_us=False)
 
     def _prepare_updates(self, entities: Sequence[ResolvedEntity]) -> list[EntityUpdate | Failure]:
         """Create the parents, then prepare the requests; existing entities are read first."""
@@ -148,25 +136,17 @@ class EntityPusher:
             batches = [collection_updates[i : i + size] for i in range(0, len(collection_updates), size)]
             accepted: list[EntityUpdate] = []
             for i in range(0, len(batches), _PARALLEL_BULKS):
-                for batch in self._requests.map(self._send, batches[i : i + _PARALLEL_BULKS], _failed):
+                for batch in self._requests.map(self._send_batch, batches[i : i + _PARALLEL_BULKS], _failed):
                     yield from (result for result in batch if isinstance(result, Failure))
                     accepted += [result for result in batch if isinstance(result, EntityUpdate)]
             yield from self._complete(collection, accepted)
 
-    def _send(self, batch: Sequence[EntityUpdate]) -> list[EntityUpdate | Failure]:
-        """Send a batch; a batch that is rejected as a whole is halved until the cause is found."""
+    def _send_batch(self, batch: Sequence[EntityUpdate]) -> list[EntityUpdate | Failure]:
+        return self._requests.send_in_halves(batch, self._put_bulk, _failed)
+
+    def _put_bulk(self, batch: Sequence[EntityUpdate]) -> list[EntityUpdate | Failure]:
         collection = batch[0].resolved.candidate.collection
-        try:
-            rows = self._client.put_bulk(collection, [update.body for update in batch], _row_fqn)
-        except LineageBridgeError as error:
-            server_error = isinstance(error, TargetUnavailable) and error.status == _SERVER_ERROR
-            server_at_fault = isinstance(error, TargetUnavailable) and not (
-                server_error and self._requests.server_responds()
-            )
-            if len(batch) > 1 and isinstance(error, TargetRejected | TargetUnavailable) and not server_at_fault:
-                half = len(batch) // 2
-                return self._send(batch[:half]) + self._send(batch[half:])
-            return _failed(batch, self._requests.record_failure(error))
+        rows = self._client.put_bulk(collection, [update.body for update in batch], _row_fqn)
         if any(row.error for row in rows):
             self._parents.clear_cache()  # a parent may be gone
         return [
@@ -192,11 +172,13 @@ class EntityPusher:
                 missing = TargetUnavailable(f"the server accepted {name} but does not return it", _NOT_FOUND)
                 yield resolved.failure(missing, update.body)
                 continue
-            record = {"description": update.body.get("description"), "shape": _columns_version(update)} | _tasks_of(
-                update.body
+            record = EntityRecord(
+                description=update.body.get("description"),
+                shape=_columns_version(update),
+                tasks=_task_names(update.body),
             )
             notes = "; ".join(filter(None, (update.note, *resolved.desired.notes))) or None
-            yield _pushed(resolved, remotes[name], record, notes, created_by_us=True)
+            yield pushed(resolved.desired, remotes[name], notes, record)
 
     def clear_cache(self) -> None:
         self._lookup.clear_cache()
@@ -217,26 +199,12 @@ def _row_fqn(body: JsonObject) -> str:
     return f"{parent}.{quote_part(body['name'])}"
 
 
-def _tasks_of(entity: JsonObject) -> dict[str, Any]:
-    """Names of a pipeline's tasks, to which run statuses may refer."""
-    tasks = [str(task["name"]) for task in entity.get("tasks") or ()]
-    return {"tasks": tasks} if tasks else {}
+def _task_names(entity: JsonObject) -> tuple[str, ...]:
+    return tuple(str(task["name"]) for task in entity.get("tasks") or ())
 
 
 def _failed(batch: Sequence[EntityUpdate], error: LineageBridgeError) -> list[EntityUpdate | Failure]:
     return [update.resolved.failure(error, update.body) for update in batch]
-
-
-def _pushed(
-    resolved: ResolvedEntity,
-    remote: RemoteReference,
-    record: dict[str, Any],
-    note: str | None,
-    *,
-    created_by_us: bool,
-) -> Completed:
-    desired = resolved.desired
-    return Completed(desired.item, Outcome.PUSHED, note, desired.fingerprint, remote, created_by_us, record)
 
 
 def _with_intent(update: EntityUpdate) -> EntityUpdate:
@@ -244,8 +212,12 @@ def _with_intent(update: EntityUpdate) -> EntityUpdate:
     resolved, desired = update.resolved, update.resolved.desired
     if resolved.existing is not None:
         return update
-    intent = {"making": resolved.candidate.own.fqn, "making_in": resolved.candidate.collection}
-    item = desired.item._replace(record={**desired.item.record, **intent})
+    record = replace(
+        desired.item.read_record(EntityRecord),
+        creating=resolved.candidate.own.fqn,
+        creating_in=resolved.candidate.collection,
+    )
+    item = desired.item._replace(record=record)
     return update._replace(resolved=resolved._replace(desired=desired._replace(item=item)))
 
 
@@ -256,7 +228,7 @@ def _row_error(message: str) -> LineageBridgeError:
 
 def _columns_version(update: EntityUpdate) -> str:
     """A value that changes whenever the columns on the server change; after a change, edges must be written again."""
-    previous = update.resolved.desired.item.record.get("shape")
+    previous = update.resolved.desired.item.read_record(EntityRecord).shape
     return (
         previous
         if previous and not update.columns_changed

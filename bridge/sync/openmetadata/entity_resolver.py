@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from bridge.sync.item_store import SyncItemStore
-from bridge.sync.openmetadata.desired_entities import DesiredEntity, EntityCandidate
+from bridge.sync.openmetadata.desired_entities import DesiredEntity, EntityCandidate, EntityRecord
 from bridge.sync.openmetadata.entity_lookup import EntityLookup, FoundEntity
 from bridge.sync.openmetadata.parents import ParentEntities
 from bridge.sync.request_pool import RequestPool
@@ -30,7 +30,8 @@ class ResolvedEntity(NamedTuple):
         if existing is None or self.candidate.in_own_service or self.reused:
             return True
         created_by_us = item.created_by_us and item.remote is not None and item.remote.id == existing.id
-        return created_by_us or item.record.get("making") == existing.name  # or a creation whose result is unknown
+        may_have_created = item.read_record(EntityRecord).creating == existing.name
+        return created_by_us or may_have_created
 
     def failure(self, error: LineageBridgeError, request: Any = None) -> Failure:
         return Failure(self.desired.item, error, request or self.candidate.own.body, self.desired.fingerprint)
@@ -128,7 +129,7 @@ class EntityResolver:
         if any(item.created_by_us and item.key in keys for item in items) or self._items.find_deletion(remote.id):
             return True
         pending = self._items.get(desired.item.kind, keys)
-        return any(item.record.get("making") == remote.name for item in pending.values())
+        return any(item.read_record(EntityRecord).creating == remote.name for item in pending.values())
 
     def _existing_candidates(
         self, desired: DesiredEntity, found: dict[str, dict[str, FoundEntity]]

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from bridge.sync.openmetadata.desired_entities import EntityRecord
 from bridge.sync.openmetadata.entity_lookup import column_paths
 from bridge.sync.openmetadata.entity_resolver import ResolvedEntity
 from connectors.errors import TargetRejected
@@ -59,12 +60,12 @@ def _update_description(client: OpenMetadataClient, resolved: ResolvedEntity, en
 
     A description that a user edited is kept; the function then returns a note.
     """
-    own, item = resolved.candidate.own, resolved.desired.item
+    own = resolved.candidate.own
     desired, remote = own.body.get("description"), entity.get("description")
     if not desired or not remote or desired == remote:
         return None
-    if remote != item.record.get("description"):
-        return "its description was edited in OpenMetadata and stays"
+    if remote != resolved.desired.item.read_record(EntityRecord).description:
+        return "its description was edited in OpenMetadata and is kept"
     patch = [{"op": "replace", "path": "/description", "value": desired}]
     client.patch(own.collection, str(entity["id"]), patch, entity["version"])
     return None

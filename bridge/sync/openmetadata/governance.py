@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from bridge.sync.canonical.governance import CanonicalGovernance, read_governance
-from bridge.sync.openmetadata.access_policies import OFF
+from bridge.sync.context import split_plan
 from bridge.sync.openmetadata.context import NOT_FOUND, OpenMetadataContext, items_to_verify
 from bridge.sync.openmetadata.entity_lookup import COLLECTIONS
 from bridge.sync.openmetadata.governance_plan import (
@@ -18,6 +18,7 @@ from bridge.sync.openmetadata.governance_plan import (
     DesiredGovernance,
     GovernanceChange,
     GovernanceDiff,
+    GovernanceRecord,
     describe_conflict,
     describe_remote_changes,
     rejected_fields,
@@ -26,13 +27,13 @@ from bridge.sync.openmetadata.governance_plan import (
 )
 from bridge.sync.openmetadata.governance_references import GovernanceReferences, find_all
 from bridge.sync.openmetadata.remote_entities import RemoteEntities
-from bridge.sync.sync_item import ABANDONED, Completed, Failure, Outcome, RemoteReference, SyncItem, fingerprint
+from bridge.sync.sync_item import Completed, Failure, Outcome, RemoteReference, SyncItem, fingerprint
 from bridge.sync.target import BatchResult
 from connectors.errors import TargetRejected, TargetUnavailable
 from mappers.canonical_json import JsonObject
 from mappers.errors import LineageBridgeError
 from mappers.governance.merge import FieldPath, FieldValue, FieldValues, MergePolicy, as_set, equal_values, merge
-from mappers.governance.merge_base import MergeBase, RemoteChanges, next_base, remote_changes, to_record
+from mappers.governance.merge_base import RemoteChanges, encode_fields, next_base, remote_changes
 from mappers.openmetadata import governance as mapped
 from mappers.openmetadata.governance_patch import build_patch
 from mappers.openmetadata.preserved_fields import READ_FIELDS, full_body
@@ -40,10 +41,6 @@ from mappers.openmetadata.preserved_fields import READ_FIELDS, full_body
 _PRECONDITION_FAILED = 412
 _MAX_ATTEMPTS = 3
 _MAX_NOTES = 20
-#: Record key: whether a quality score was pushed.
-_SCORE_PUSHED = "scored"
-#: Record key: remote names of the owners in the asset file.
-OWNERS = "owners"
 NO_OVERRIDES: Mapping[bytes, Mapping[str, Any]] = MappingProxyType({})
 
 
@@ -67,14 +64,9 @@ class GovernancePusher:
         self._references.clear_cache()
 
     def push(self, items: Sequence[SyncItem]) -> BatchResult:
-        if not self._ctx.options.sync_governance_metadata:
-            return BatchResult([item.complete(Outcome.OFF, OFF) for item in items])
-        planned = self._plan(items)
-        desired = [entry for entry in planned if isinstance(entry, DesiredGovernance)]
-        pushed = self._ctx.requests.map(self._push_entity, desired, _failed)
-        to_verify = items_to_verify("dataset", pushed, {entry.item.key: entry.item.key for entry in desired})
+        results = self._ctx.push_each(self._plan(items), self._push_entity)
         return BatchResult(
-            [*(entry for entry in planned if isinstance(entry, Completed)), *pushed], to_verify=to_verify
+            results, to_verify=items_to_verify("dataset", results, {item.key: item.key for item in items})
         )
 
     def diff(
@@ -84,11 +76,10 @@ class GovernancePusher:
 
         `facets` replace the governance facets of the store.
         """
-        planned = self._plan([item._replace(fingerprint=None) for item in items], facets)
-        desired = [entry for entry in planned if isinstance(entry, DesiredGovernance)]
+        results, desired = split_plan(self._plan([item._replace(fingerprint=None) for item in items], facets))
         self._dry_run_references.clear_cache()
         diffs = self._ctx.requests.map(self._diff_entity, desired, _diff_failed)
-        return [*(_diff_without_entity(entry) for entry in planned if isinstance(entry, Completed)), *diffs]
+        return [*(_diff_without_entity(result) for result in results if isinstance(result, Completed)), *diffs]
 
     def _plan(
         self, items: Sequence[SyncItem], facets: Mapping[bytes, Mapping[str, Any]] = NO_OVERRIDES
@@ -103,7 +94,7 @@ class GovernancePusher:
     def _plan_item(
         self, item: SyncItem, governance: CanonicalGovernance, remote: RemoteReference | None
     ) -> DesiredGovernance | Completed:
-        base = MergeBase.from_record(item.record)
+        base = item.read_record(GovernanceRecord).base
         if governance.facet is None and governance.score is None and not base.sent:
             return item.complete(Outcome.UNWANTED, "it has no governance")
         if governance.facet and governance.facet.get("syncEnabled") is False:
@@ -121,15 +112,7 @@ class GovernancePusher:
         content_fingerprint = fingerprint(
             [remote.id, content, governance.score, self._ctx.options.conflicts, self._ctx.options.conflicts_by_field]
         )
-        if item.fingerprint == content_fingerprint and item.outcome in (
-            *ABANDONED,
-            Outcome.PUSHED,
-            Outcome.UNCHANGED,
-        ):
-            return item.complete(
-                Outcome(item.outcome) if item.outcome in ABANDONED else Outcome.UNCHANGED, item.reason
-            )
-        return DesiredGovernance(
+        return item.complete_if_unchanged(content_fingerprint) or DesiredGovernance(
             item, remote, local, governance.score, base.for_entity(remote.id), content_fingerprint
         )
 
@@ -143,7 +126,7 @@ class GovernancePusher:
             except TargetRejected as error:
                 if error.status != _PRECONDITION_FAILED:
                     self._references.clear_cache()  # a referenced entity may be gone
-                    raise self._ctx.note_failure(error) from error
+                    raise
         reason = f"{desired.remote.name} was changed concurrently in every attempt to update it"
         return Failure(desired.item, TargetRejected(reason, _PRECONDITION_FAILED))
 
@@ -227,7 +210,7 @@ class GovernancePusher:
             if not equal_values(value, remote.get(path))
         }
         if desired.score != remote_fields.get(mapped.SCORE) and (
-            desired.score is not None or desired.item.record.get(_SCORE_PUSHED)
+            desired.score is not None or desired.item.read_record(GovernanceRecord).score_pushed
         ):
             changes[mapped.SCORE] = desired.score
         resolver = ChangeResolver(references, desired.remote.type, entity, merged.fields.get(mapped.DOMAIN))
@@ -266,7 +249,14 @@ class GovernancePusher:
     def _completed(self, desired: DesiredGovernance, change: GovernanceChange, entity: JsonObject) -> Completed:
         remote_fields = mapped.entity_fields(entity)
         base = next_base(change.base, change.local, change.remote, remote_fields, change.unapplied)
-        record = to_record(base, change.remote) | {_SCORE_PUSHED: desired.score is not None, OWNERS: change.owners}
+        record = GovernanceRecord(
+            encode_fields(base.sent),
+            encode_fields(base.read),
+            encode_fields(change.remote.fields),
+            base.remote_id,
+            desired.score is not None,
+            change.owners,
+        )
         messages = [
             *change.problems,
             *describe_remote_changes(change.remote.fields),
@@ -300,7 +290,7 @@ def _unresolved_owners(
     desired: DesiredGovernance, remote_fields: Mapping[FieldPath, FieldValue], resolved: Container[str]
 ) -> dict[str, str]:
     """Owners that no longer resolve but are still assigned on the server, which means that no user removed them."""
-    owners: Mapping[str, str] = desired.item.record.get(OWNERS, {})
+    owners = desired.item.read_record(GovernanceRecord).owners
     assigned = as_set(remote_fields.get(mapped.OWNERS))
     desired_owners = as_set(desired.local.get(mapped.OWNERS))
     return {
@@ -308,10 +298,6 @@ def _unresolved_owners(
         for name, remote_name in owners.items()
         if name in desired_owners and name not in resolved and remote_name in assigned
     }
-
-
-def _failed(desired: DesiredGovernance, error: LineageBridgeError) -> Completed | Failure:
-    return Failure(desired.item, error, None, desired.fingerprint)
 
 
 def _diff_failed(desired: DesiredGovernance, error: LineageBridgeError) -> GovernanceDiff:

@@ -3,15 +3,38 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+import msgspec
+
 from bridge.sync.openmetadata.governance_references import GovernanceReferences, find_all
-from bridge.sync.sync_item import RemoteReference, SyncItem
+from bridge.sync.sync_item import ItemRecord, RemoteReference, SyncItem
 from bridge.sync.target import PlanStep
 from mappers.canonical_json import JsonObject
 from mappers.governance.merge import Conflict, FieldPath, FieldValue, FieldValues, as_set, equal_values
-from mappers.governance.merge_base import MergeBase, RemoteChanges, UnappliedChanges
+from mappers.governance.merge_base import MergeBase, RemoteChanges, StoredFields, UnappliedChanges, decode_fields
 from mappers.openmetadata import governance as mapped
 from mappers.openmetadata.governance import DISPLAY_NAME, to_local_value, to_remote_value
 from mappers.openmetadata.governance_patch import ReferenceIds
+
+
+class GovernanceRecord(ItemRecord, frozen=True):
+    """Merge base of a push, and the remote changes that it found."""
+
+    sent: StoredFields = msgspec.field(default_factory=list)
+    read: StoredFields = msgspec.field(default_factory=list, name="seen")
+    remote: StoredFields = msgspec.field(default_factory=list, name="theirs")
+    remote_id: str | None = msgspec.field(default=None, name="of")
+    score_pushed: bool = msgspec.field(default=False, name="scored")
+    #: Remote names of the owners in the asset file.
+    owners: dict[str, str] = msgspec.field(default_factory=dict)
+
+    @property
+    def base(self) -> MergeBase:
+        return MergeBase(decode_fields(self.sent), decode_fields(self.read), self.remote_id)
+
+    @property
+    def remote_fields(self) -> dict[FieldPath, FieldValue]:
+        """Fields that were changed in OpenMetadata and that the asset file does not contain yet."""
+        return decode_fields(self.remote)
 
 
 class DesiredGovernance(NamedTuple):
@@ -23,6 +46,7 @@ class DesiredGovernance(NamedTuple):
     score: float | None
     base: MergeBase
     fingerprint: bytes
+    request: None = None
 
 
 class GovernanceChange(NamedTuple):

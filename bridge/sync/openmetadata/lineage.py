@@ -10,22 +10,29 @@ from bridge.store.database import Database
 from bridge.store.lineage.graph import LineageGraph
 from bridge.sync.canonical.lineage import CanonicalEdge, read_consumption, read_lineage
 from bridge.sync.edge_store import EdgeRecord, EdgeStore
-from bridge.sync.openmetadata.context import OpenMetadataContext
-from bridge.sync.openmetadata.edge_writer import DeletedEdge, DesiredEdge, details, remove_edge, write_edge
+from bridge.sync.openmetadata.context import NOT_FOUND, OpenMetadataContext
+from bridge.sync.openmetadata.edge_writer import (
+    DeletedEdge,
+    DesiredEdge,
+    LineageRecord,
+    details,
+    remove_edge,
+    write_edge,
+)
 from bridge.sync.openmetadata.remote_entities import RemoteEntities
-from bridge.sync.openmetadata.restored_entities import deleted_edges_record
 from bridge.sync.sync_item import EXCLUDED, Completed, Failure, Outcome, SyncItem, fingerprint
 from bridge.sync.target import BatchResult, ExpectedCount, PlanStep
-from connectors.errors import TargetRejected, TargetUnavailable
+from connectors.errors import TargetUnavailable
 from mappers.errors import LineageBridgeError
 from mappers.openmetadata import lineage_details as mapped
 
 #: Fingerprint of checked items. Without it, deleted edges may exist on the server again.
 _CHECKED = fingerprint("looked at")
 _MAX_NOTES = 20
+#: Maximum number of deleted edges in a record.
+_MAX_DELETED = 20
 #: Edge targets per batch of a count.
 _COUNT_BATCH = 200
-_NOT_FOUND = 404
 
 
 class EdgePlan(NamedTuple):
@@ -67,10 +74,6 @@ class LineagePusher:
 
     def push(self, items: Sequence[SyncItem]) -> BatchResult:
         """Bring the edges into datasets and jobs to the desired state."""
-        if not self._ctx.options.track_lineage:
-            return BatchResult(
-                [item.complete(Outcome.OFF, "openmetadata.sync.track_lineage is off") for item in items]
-            )
         groups: dict[bytes, list[EdgePlan]] = {}
         plans = list(self._plan_edges(items))
         for plan in plans:
@@ -260,19 +263,17 @@ def _interrupted(
         return _EdgePlanResult(Failure(plan.item, error), written, deleted, [])
     desired = plan.upserts[len(written)][0]
     request = {"from": desired.source.name, "to": desired.target.name, "details": desired.content}
-    if not isinstance(error, TargetRejected) or error.status != _NOT_FOUND:
-        return _EdgePlanResult(Failure(plan.item, error, request), written, deleted, [])
-    keys = [key for key in (desired.target_key, desired.source_key, desired.job) if key]
+    is_missing = isinstance(error, TargetUnavailable) and error.status == NOT_FOUND
+    keys = [key for key in (desired.target_key, desired.source_key, desired.job) if key and is_missing]
     to_verify = [(kind, key) for key in keys for kind in ("dataset", "job")]
-    return _EdgePlanResult(
-        Failure(plan.item, TargetUnavailable(str(error), _NOT_FOUND), request), written, deleted, to_verify
-    )
+    return _EdgePlanResult(Failure(plan.item, error, request), written, deleted, to_verify)
 
 
 def _previously_deleted(item: SyncItem, desired_edges: Iterable[DesiredEdge]) -> list[DeletedEdge]:
     """Edges that are recorded as deleted, except edges that are desired again."""
     pairs = {(desired.source.id, desired.target.id) for desired in desired_edges}
-    return [edge for edge in DeletedEdge.of(item) if edge.endpoint_ids not in pairs]
+    deleted = item.read_record(LineageRecord).deleted
+    return [edge for edge in deleted if edge.endpoint_ids not in pairs]
 
 
 def _completed(plan: EdgePlan, notes: list[str], deleted_edges: Sequence[DeletedEdge]) -> Completed:
@@ -288,7 +289,7 @@ def _completed(plan: EdgePlan, notes: list[str], deleted_edges: Sequence[Deleted
     else:
         outcome = Outcome.UNCHANGED
         reason = reason or (plan.item.reason if plan.item.outcome in (Outcome.PUSHED, Outcome.UNCHANGED) else None)
-    return Completed(plan.item, outcome, reason, _CHECKED, record=deleted_edges_record(deleted_edges))
+    return Completed(plan.item, outcome, reason, _CHECKED, record=LineageRecord(tuple(deleted_edges[-_MAX_DELETED:])))
 
 
 class _EdgeNames:

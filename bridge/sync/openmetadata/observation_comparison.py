@@ -1,18 +1,11 @@
 """Compares pushed run statuses, test results and profiles with those that the server returns."""
 
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor
+from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import NamedTuple
 
 from bridge.sync.item_queries import PushedObservation, items_with_history, pushed_observations
-from bridge.sync.openmetadata.context import (
-    ObservationLocation,
-    OpenMetadataContext,
-    contains,
-    location_of,
-    stale_locations,
-)
+from bridge.sync.openmetadata.context import OpenMetadataContext, contains
+from bridge.sync.openmetadata.observations import ObservationLocation, ObservationPusher, stale_locations
 from bridge.sync.openmetadata.restored_entities import RESTORED
 from bridge.sync.sync_item import Outcome, SyncItem
 from bridge.sync.target import ComparedBatch, Difference
@@ -23,49 +16,37 @@ from mappers.canonical_json import JsonObject
 _BATCH_SIZE = 500
 
 
-class ObservationKind(NamedTuple):
-    """A kind of observation, with functions that read the remote and the pushed values."""
-
-    kind: str
-    #: Reads the observations of an entity between two times; None if the entity does not exist.
-    read: Callable[[str, int, int], list[JsonObject] | None]
-    #: Bodies of pushed observations, unless their content has changed since the push.
-    expected_bodies: Callable[[Sequence[SyncItem]], dict[bytes, JsonObject]]
-
-
 class ObservationComparison:
     """Compares observations; requests run in a thread pool. Not thread-safe.
 
     Reads go from the first to the last pushed time of an entity, because the server returns whole time ranges.
     """
 
-    def __init__(self, ctx: OpenMetadataContext, target: str, pool: Executor) -> None:
+    def __init__(self, ctx: OpenMetadataContext) -> None:
         self._ctx = ctx
-        self._target = target
-        self._pool = pool
 
-    def compare(self, kind: ObservationKind) -> Iterator[ComparedBatch]:
+    def compare(self, pusher: ObservationPusher) -> Iterator[ComparedBatch]:
         """Compare all pushed observations of one kind."""
-        for page in pushed_observations(self._ctx.db, self._ctx.org, self._target, kind.kind, _BATCH_SIZE):
+        for page in pushed_observations(self._ctx.db, self._ctx.org, self._ctx.target, pusher.kind, _BATCH_SIZE):
             observations_by_entity = [
                 list(entity_observations)
                 for _, entity_observations in groupby(
                     page, lambda observation: observation.remote.id.rpartition("/")[0]
                 )
             ]
-            items = self._ctx.items.get(kind.kind, [observation.key for observation in page])
-            bodies = kind.expected_bodies(list(items.values()))
-            rows_by_entity = self._pool.map(
-                lambda entity_observations: _read(kind, entity_observations), observations_by_entity
+            items = self._ctx.items.get(pusher.kind, [observation.key for observation in page])
+            bodies = pusher.expected_bodies(list(items.values()))
+            rows_by_entity = self._ctx.pool.map(
+                lambda entity_observations: _read(pusher, entity_observations), observations_by_entity
             )
             differences = [
-                Difference(kind.kind, observation.key, _display_name(observation), description)
+                Difference(pusher.kind, observation.key, _display_name(observation), description)
                 for entity_observations, rows in zip(observations_by_entity, rows_by_entity, strict=True)
                 if rows is not None  # otherwise reported as a missing entity
                 for observation in entity_observations
                 if (description := self._describe(bodies.get(observation.key), rows.get(observation.timestamp, ())))
             ]
-            yield ComparedBatch(kind.kind, len(page), differences)
+            yield ComparedBatch(pusher.kind, len(page), differences)
 
     def _describe(self, body: JsonObject | None, rows: Sequence[JsonObject]) -> str | None:
         """Describe how the rows at the time of an observation differ from the observation; None if they match."""
@@ -85,27 +66,27 @@ class ObservationComparison:
             return True
         return run not in self._ctx.items.get("run", [run])
 
-    def compare_deleted(self, kind: ObservationKind) -> Iterator[ComparedBatch]:
+    def compare_deleted(self, pusher: ObservationPusher) -> Iterator[ComparedBatch]:
         """Find deleted observations that exist again at their old locations."""
-        for keys in items_with_history(self._ctx.db, self._ctx.org, self._target, kind.kind, _BATCH_SIZE):
-            items = self._ctx.items.get(kind.kind, keys).values()
+        for keys in items_with_history(self._ctx.db, self._ctx.org, self._ctx.target, pusher.kind, _BATCH_SIZE):
+            items = self._ctx.items.get(pusher.kind, keys).values()
             locations = [(item, location) for item in items for location in self._stale_locations(item)]
-            rows_by_location = self._pool.map(
-                lambda entry: kind.read(entry[1].entity, entry[1].timestamp, entry[1].timestamp), locations
+            rows_by_location = self._ctx.pool.map(
+                lambda entry: pusher.read_remote(entry[1].entity, entry[1].timestamp, entry[1].timestamp), locations
             )
             differences = [
-                Difference(kind.kind, item.key, f"{location.entity} at {location.timestamp}", RESTORED)
+                Difference(pusher.kind, item.key, f"{location.entity} at {location.timestamp}", RESTORED)
                 for (item, location), rows in zip(locations, rows_by_location, strict=True)
                 if any(self._belongs_to(item, row) for row in rows or ())
             ]
-            yield ComparedBatch(kind.kind, len(locations), differences)
+            yield ComparedBatch(pusher.kind, len(locations), differences)
 
     def _stale_locations(self, item: SyncItem) -> list[ObservationLocation]:
         """Locations other than the current one that an item may occupy."""
         if item.remote is not None and item.outcome not in (Outcome.PUSHED, Outcome.UNCHANGED):
             return []  # its observation was left in place
         return stale_locations(
-            self._ctx.items, item._replace(fingerprint=None), item.remote and location_of(item.remote)
+            self._ctx.items, item._replace(fingerprint=None), item.remote and ObservationLocation.of(item.remote)
         )
 
     def _belongs_to(self, item: SyncItem, row: JsonObject) -> bool:
@@ -119,11 +100,11 @@ class ObservationComparison:
 
 
 def _read(
-    kind: ObservationKind, entity_observations: Sequence[PushedObservation]
+    pusher: ObservationPusher, entity_observations: Sequence[PushedObservation]
 ) -> dict[int, list[JsonObject]] | None:
     """Rows of one entity by time; None if the entity does not exist."""
     times = [observation.timestamp for observation in entity_observations]
-    rows = kind.read(entity_observations[0].remote.name, min(times), max(times))
+    rows = pusher.read_remote(entity_observations[0].remote.name, min(times), max(times))
     if rows is None:
         return None
     rows_by_time: dict[int, list[JsonObject]] = {}

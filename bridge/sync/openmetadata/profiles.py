@@ -5,156 +5,103 @@ therefore looked up before it is sent again.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from functools import partial
+
+import msgspec
 
 from bridge.sync.canonical.quality import CanonicalProfile, read_profiles
-from bridge.sync.openmetadata.context import OpenMetadataContext, contains, items_to_verify
-from bridge.sync.openmetadata.remote_entities import RemoteEntities
-from bridge.sync.sync_item import (
-    Completed,
-    Failure,
-    Outcome,
-    RemoteReference,
-    SyncItem,
-    complete_unchanged,
-    fingerprint,
-    is_unchanged,
+from bridge.sync.openmetadata.context import contains
+from bridge.sync.openmetadata.observations import (
+    DesiredObservation,
+    Observation,
+    ObservationLocation,
+    ObservationPusher,
 )
-from bridge.sync.target import BatchResult
-from connectors.errors import TargetRejected
+from bridge.sync.openmetadata.remote_entities import RemoteEntities
+from bridge.sync.sync_item import Completed, Failure, ItemRecord, Outcome, SyncItem, failed, pushed
 from mappers.canonical_json import JsonObject
 from mappers.errors import LineageBridgeError
 from mappers.openmetadata.profiles import TableMetrics, table_profile
 
-_TYPE = "tableProfile"
+
+class ProfileRecord(ItemRecord, frozen=True):
+    """Timestamp of a profile whose push may have succeeded."""
+
+    attempted: int | None = msgspec.field(default=None, name="telling")
 
 
-class _DesiredProfile(NamedTuple):
-    """A desired profile, its table, and the first timestamp to try."""
-
-    item: SyncItem
-    dataset: bytes
-    table: RemoteReference
-    metrics: TableMetrics
-    columns: dict[str, str]
-    fingerprint: bytes
-    timestamp: int
-    #: Whether it may already be stored.
-    may_exist: bool
-
-    @property
-    def body(self) -> JsonObject:
-        return table_profile(self.metrics, self.timestamp, self.columns)
-
-    def completed(self) -> Completed:
-        remote = RemoteReference(_TYPE, f"{self.table.id}/{self.timestamp}", self.table.name)
-        return Completed(self.item, Outcome.PUSHED, None, self.fingerprint, remote, created_by_us=True)
-
-
-class ProfilePusher:
+class ProfilePusher(ObservationPusher):
     """Pushes profiles. Not thread-safe."""
 
-    def __init__(self, ctx: OpenMetadataContext) -> None:
-        self._ctx = ctx
+    kind, entity_kind, type = "profile", "dataset", "tableProfile"
+    batch_size = 1
 
-    def push(self, items: Sequence[SyncItem]) -> BatchResult:
-        if not self._ctx.options.publish_profiling_metrics:
-            reason = "openmetadata.sync.publish_profiling_metrics is off"
-            return BatchResult([item.complete(Outcome.OFF, reason) for item in items])
-        planned = self._plan(items)
-        desired = [profile for profile in planned if isinstance(profile, _DesiredProfile)]
-        self._ctx.items.record_intent(
-            (profile.item, {**profile.item.record, "telling": profile.timestamp}) for profile in desired
-        )
-        pushed = self._ctx.requests.map(self._put, desired, _failed)
-        datasets = {profile.item.key: profile.dataset for profile in desired}
-        to_verify = items_to_verify("dataset", pushed, datasets)
-        return BatchResult(
-            [*(result for result in planned if isinstance(result, Completed)), *pushed], to_verify=to_verify
-        )
-
-    def expected_bodies(self, items: Sequence[SyncItem]) -> dict[bytes, JsonObject]:
-        """Bodies of pushed profiles with unchanged content."""
-        bodies: dict[bytes, JsonObject] = {}
-        fingerprints = {item.key: item.fingerprint for item in items}
-        for profile in self._plan([item._replace(fingerprint=None) for item in items if item.remote]):
-            if isinstance(profile, _DesiredProfile) and profile.fingerprint == fingerprints[profile.item.key]:
-                timestamp = int((profile.item.remote or profile.table).id.rpartition("/")[2])
-                bodies[profile.item.key] = _comparable(profile._replace(timestamp=timestamp).body["tableProfile"])
-        return bodies
-
-    def _plan(self, items: Sequence[SyncItem]) -> list[_DesiredProfile | Completed]:
+    def read_observations(self, items: Sequence[SyncItem]) -> list[Observation | Completed]:
         profiles = read_profiles(self._ctx.db, self._ctx.org, [item.key for item in items])
-        entities = RemoteEntities(
-            self._ctx.db, self._ctx.org, self._ctx.items, {profile.dataset for profile in profiles.values()}, ()
-        )
-        taken_ids: set[str] = set()
-        planned: list[_DesiredProfile | Completed] = []
-        for item in sorted(items, key=lambda item: (profiles[item.key].at if item.key in profiles else 0, item.key)):
-            desired = self._plan_item(item, profiles.get(item.key), entities, taken_ids)
-            if isinstance(desired, _DesiredProfile):
-                taken_ids.add(f"{desired.table.id}/{desired.timestamp}")
-            planned.append(desired)
-        return planned
+        datasets = {profile.dataset for profile in profiles.values()}
+        entities = RemoteEntities(self._ctx.db, self._ctx.org, self._ctx.items, datasets, ())
+        return [_observation(item, profiles.get(item.key), entities) for item in items]
 
-    def _plan_item(
-        self, item: SyncItem, profile: CanonicalProfile | None, entities: RemoteEntities, taken_ids: set[str]
-    ) -> _DesiredProfile | Completed:
-        """Desired profile, or a completed item with the reason for its absence."""
-        remote = entities.remote(profile.dataset) if profile else None
-        if profile is None or not (profile.metrics or profile.rows is not None or profile.bytes is not None):
-            return item.complete(Outcome.UNWANTED, "no statistics reported")
-        if entities.is_excluded(profile.dataset):
-            return item.complete(Outcome.UNWANTED, "its dataset was dropped or is not synced")
-        if remote is None:
-            return item.complete(Outcome.WAITING, "its dataset is not in OpenMetadata yet")
-        if remote.type != "table":
-            return item.complete(
-                Outcome.UNWANTED, f"OpenMetadata supports profiles of tables only; this is a {remote.type}"
-            )
-        names = {name: ".".join(path) for name, path in entities.endpoint(profile.dataset).columns.items()}
-        metrics = TableMetrics(
-            profile.rows, profile.bytes, profile.change, profile.wrote, profile.columns, profile.metrics
-        )
-        content_fingerprint = fingerprint([remote.id, metrics._replace(column_count=0)])
-        if is_unchanged(item, content_fingerprint):
-            return complete_unchanged(item)
-        timestamp, may_exist = self._timestamp(item, remote, profile.at // 1_000, taken_ids)
-        return _DesiredProfile(
-            item, profile.dataset, remote, metrics, names, content_fingerprint, timestamp, may_exist
-        )
+    def read_remote(self, entity: str, start: int, end: int) -> list[JsonObject] | None:
+        return self._ctx.client.profiles(entity, start, end)
 
-    def _timestamp(self, item: SyncItem, table: RemoteReference, at: int, taken_ids: set[str]) -> tuple[int, bool]:
-        """Timestamp for the profile, and whether the profile may already be stored at that timestamp."""
-        if "telling" in item.record:
-            return item.record["telling"], True
-        if item.remote is not None and item.remote.id.startswith(f"{table.id}/"):
-            return int(item.remote.id.rpartition("/")[2]), True
-        while not self._is_free(f"{table.id}/{at}", taken_ids):
-            at += 1
-        return at, item.remote is not None  # the table was recreated or restored
+    def _comparable(self, body: JsonObject) -> JsonObject:
+        """The metrics of the table without the number of columns, which cannot be recomputed."""
+        return {key: value for key, value in body["tableProfile"].items() if key != "columnCount"}
 
-    def _is_free(self, id_: str, taken_ids: set[str]) -> bool:
-        return id_ not in taken_ids and not self._ctx.items.find_by_remote_id(id_)
+    def _timestamp(self, item: SyncItem, observation: Observation, used_ids: set[str]) -> int:
+        attempted = item.read_record(ProfileRecord).attempted
+        if attempted is not None:
+            return attempted
+        if item.remote is not None and item.remote.id.startswith(f"{observation.entity.id}/"):
+            return ObservationLocation.of(item.remote).timestamp
+        return super()._timestamp(item, observation, used_ids)
 
-    def _put(self, desired: _DesiredProfile) -> Completed | Failure:
-        """Send a profile at the first free timestamp, unless the server already has an equal one."""
+    def _record_with_attempt(self, desired: DesiredObservation) -> ItemRecord:
+        return ProfileRecord(desired.timestamp)
+
+    def _send_batch(self, batch: Sequence[DesiredObservation]) -> list[Completed | Failure]:
+        (desired,) = batch
         try:
-            if desired.may_exist:
-                while rows := self._ctx.client.profiles(desired.table.name, desired.timestamp, desired.timestamp):
-                    if any(contains(_comparable(desired.body["tableProfile"]), row) for row in rows):
-                        return desired.completed()
-                    desired = desired._replace(timestamp=desired.timestamp + 1)
-            self._ctx.client.put_profile(desired.table.id, desired.body)
-        except TargetRejected as error:
-            raise self._ctx.note_failure(error) from error
-        return desired.completed()
+            posted = self._put(desired)
+        except LineageBridgeError as error:
+            return [failed(desired, self._ctx.requests.record_failure(error))]
+        return [pushed(posted, posted.remote)]
+
+    def _put(self, desired: DesiredObservation) -> DesiredObservation:
+        """Send a profile at the first free timestamp, unless the server already has an equal one."""
+        item = desired.item
+        if item.remote is not None or item.read_record(ProfileRecord).attempted is not None:
+            while rows := self.read_remote(desired.entity.name, desired.timestamp, desired.timestamp):
+                if any(contains(self._comparable(desired.request), row) for row in rows):
+                    return desired
+                desired = desired.move_to(desired.timestamp + 1)
+        self._ctx.client.put_profile(desired.entity.id, desired.request)
+        return desired
 
 
-def _comparable(profile: JsonObject) -> JsonObject:
-    """The part of a table profile that can be compared; the column count is excluded, as it cannot be recomputed."""
-    return {key: value for key, value in profile.items() if key != "columnCount"}
+def _observation(
+    item: SyncItem, profile: CanonicalProfile | None, entities: RemoteEntities
+) -> Observation | Completed:
+    if profile is None or not (profile.metrics or profile.rows is not None or profile.bytes is not None):
+        return item.complete(Outcome.UNWANTED, "no statistics reported")
+    if entities.is_excluded(profile.dataset):
+        return item.complete(Outcome.UNWANTED, "its dataset was dropped or is not synced")
+    remote = entities.remote(profile.dataset)
+    if remote is None:
+        return item.complete(Outcome.WAITING, "its dataset is not in OpenMetadata yet")
+    if remote.type != "table":
+        return item.complete(
+            Outcome.UNWANTED, f"OpenMetadata supports profiles of tables only; this is a {remote.type}"
+        )
+    columns = {name: ".".join(path) for name, path in entities.endpoint(profile.dataset).columns.items()}
+    metrics = TableMetrics(
+        profile.rows, profile.bytes, profile.change, profile.wrote, profile.columns, profile.metrics
+    )
+    build_body = partial(_body, metrics, columns)
+    content = [remote.id, metrics._replace(column_count=0)]
+    return Observation(remote, profile.dataset, profile.at // 1_000, build_body, content)
 
 
-def _failed(desired: _DesiredProfile, error: LineageBridgeError) -> Completed | Failure:
-    return Failure(desired.item, error, desired.body, desired.fingerprint)
+def _body(metrics: TableMetrics, columns: dict[str, str], timestamp: int) -> JsonObject:
+    return table_profile(metrics, timestamp, columns)

@@ -4,23 +4,14 @@ from collections.abc import Sequence
 from threading import Lock
 from typing import NamedTuple
 
-from bridge.sync.canonical.quality import CanonicalCheck, read_checks, results_of_checks
+from bridge.sync.canonical.quality import CanonicalCheck, read_checks
+from bridge.sync.context import split_plan
 from bridge.sync.openmetadata.context import OpenMetadataContext, items_to_verify
 from bridge.sync.openmetadata.remote_entities import RemoteEntities
-from bridge.sync.sync_item import (
-    Completed,
-    Failure,
-    Outcome,
-    RemoteReference,
-    SyncItem,
-    complete_unchanged,
-    fingerprint,
-    is_unchanged,
-)
+from bridge.sync.sync_item import Completed, Failure, Outcome, RemoteReference, SyncItem, fingerprint, pushed
 from bridge.sync.target import BatchResult
 from connectors.errors import TargetRejected
 from mappers.canonical_json import JsonObject
-from mappers.errors import LineageBridgeError
 from mappers.openmetadata.quality import (
     CASES,
     DEFINITIONS,
@@ -31,7 +22,6 @@ from mappers.openmetadata.quality import (
 )
 
 _WITHDRAWN = "no asset file requires it any more"
-OFF = "openmetadata.sync.publish_quality_results is off"
 
 
 class _DesiredTestCase(NamedTuple):
@@ -41,6 +31,10 @@ class _DesiredTestCase(NamedTuple):
     dataset: bytes
     case: CaseRequests
     fingerprint: bytes
+
+    @property
+    def request(self) -> JsonObject:
+        return self.case.body
 
 
 class QualityCheckPusher:
@@ -52,27 +46,17 @@ class QualityCheckPusher:
         self._definition_lock = Lock()
 
     def push(self, items: Sequence[SyncItem]) -> BatchResult:
-        if not self._ctx.options.publish_quality_results:
-            return BatchResult([item.complete(Outcome.OFF, OFF) for item in items])
         planned = self._plan(items)
-        desired = [case for case in planned if isinstance(case, _DesiredTestCase)]
-        pushed = self._ctx.requests.map(self._put, desired, _failed)
-        datasets = {case.item.key: case.dataset for case in desired}
-        to_verify = items_to_verify("dataset", pushed, datasets)
-        unchanged = [result for result in planned if isinstance(result, Completed)]
+        results = self._ctx.push_each(planned, self._put)
         moved = [
-            result
-            for result in (*unchanged, *pushed)
-            if isinstance(result, Completed) and result.remote != result.item.remote
+            result for result in results if isinstance(result, Completed) and result.remote != result.item.remote
         ]
-        moved_keys = {result.item.key for result in moved}
-        results = self._ctx.items.get("result", results_of_checks(self._ctx.db, self._ctx.org, moved_keys))
         # test cases of a deleted table need no deletion: the server deletes them with the table
         replaced = [result.item for result in moved if result.remote or result.reason == _WITHDRAWN]
+        datasets = {case.item.key: case.dataset for case in split_plan(planned)[1]}
         return BatchResult(
-            [*unchanged, *pushed],
-            affected={("result", key) for key in results},
-            to_verify=to_verify,
+            results,
+            to_verify=items_to_verify("dataset", results, datasets),
             orphaned=[item.remote for item in replaced if item.remote and item.created_by_us],
         )
 
@@ -102,19 +86,17 @@ class QualityCheckPusher:
             CheckSubject(remote.name, column),
         )
         content_fingerprint = fingerprint([remote.id, requests])
-        if is_unchanged(item, content_fingerprint):
-            return complete_unchanged(item)
-        return _DesiredTestCase(item, check.dataset, requests, content_fingerprint)
+        desired = _DesiredTestCase(item, check.dataset, requests, content_fingerprint)
+        return item.complete_if_unchanged(content_fingerprint) or desired
 
     def _put(self, desired: _DesiredTestCase) -> Completed | Failure:
         self._ensure_definition(desired.case.definition)
         try:
             entity = self._ctx.client.put(CASES, desired.case.body).entity
-        except TargetRejected as error:
+        except TargetRejected:
             self._definition_names.clear()  # its definition may have been deleted
-            raise self._ctx.note_failure(error) from error
-        remote = RemoteReference("testCase", str(entity["id"]), str(entity["fullyQualifiedName"]))
-        return Completed(desired.item, Outcome.PUSHED, None, desired.fingerprint, remote, created_by_us=True)
+            raise
+        return pushed(desired, RemoteReference("testCase", str(entity["id"]), str(entity["fullyQualifiedName"])))
 
     def clear_cache(self) -> None:
         """Reset the cache of test definitions."""
@@ -143,7 +125,3 @@ def _without_case(
     else:
         outcome, reason = Outcome.WAITING, "its dataset is not in OpenMetadata yet"
     return item.complete(outcome, reason, remote=None, fingerprint=None)
-
-
-def _failed(desired: _DesiredTestCase, error: LineageBridgeError) -> Completed | Failure:
-    return Failure(desired.item, error, desired.case.body, desired.fingerprint)

@@ -6,6 +6,7 @@ from typing import Any
 from bridge.store.database import Database
 from bridge.sync.canonical.datasets import read_datasets
 from bridge.sync.item_store import SyncItemStore
+from bridge.sync.openmetadata.desired_entities import EntityRecord
 from bridge.sync.sync_item import EXCLUDED, Outcome, RemoteReference, SyncItem
 from mappers.openmetadata.columns import nest_columns
 from mappers.openmetadata.lineage_details import EdgeEndpoint
@@ -54,14 +55,14 @@ class RemoteEntities:
     def columns_version(self, key: bytes) -> Any:
         """Version of the remote columns; edges are pushed again when it changes, because they then lose columns."""
         item = self.datasets.get(key)
-        return [item.record.get(key_) for key_ in ("shape", "columns")] if item else None
+        return item.read_record(EntityRecord).columns_version if item else None
 
 
 def _match_columns(names: dict[str, tuple[str, ...]], item: SyncItem) -> dict[str, tuple[str, ...]]:
     """Map column names to remote paths; the columns of foreign entities may differ in case."""
     if item.created_by_us:
         return names
-    paths = [tuple(path) for path in item.record.get("columns", ())]
+    paths = item.read_record(EntityRecord).columns
     exact, by_folded_path = set(paths), _unique_ignoring_case(paths)
     matched = {
         name: path if path in exact else by_folded_path.get(_casefold_path(path)) for name, path in names.items()

@@ -1,23 +1,21 @@
 """Finds deleted entities and edges that a backup restored."""
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Executor
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+import msgspec
 
 from bridge.sync.edge_store import EdgeStore
 from bridge.sync.item_queries import items_with_history
 from bridge.sync.openmetadata.context import OpenMetadataContext
-from bridge.sync.openmetadata.edge_writer import DeletedEdge
+from bridge.sync.openmetadata.edge_writer import LineageRecord
 from bridge.sync.openmetadata.entity_lookup import COLLECTIONS, EntityLookup
-from bridge.sync.sync_item import DELETION, RemoteReference, SyncItem
+from bridge.sync.sync_item import DELETION, ItemRecord, RemoteReference, SyncItem
 from bridge.sync.target import ComparedBatch, Difference
 from connectors.openmetadata.client import OpenMetadataClient
 
-_REMOVED = "removed"
 RESTORED = "was deleted by the bridge and exists again"
 _BATCH_SIZE = 200
-#: Maximum number of deleted edges in the record of one entity.
-_MAX_EDGES = 20
 
 
 class DeletedEntity(NamedTuple):
@@ -31,11 +29,11 @@ class DeletedEntity(NamedTuple):
 
     @classmethod
     def of(cls, item: SyncItem) -> "DeletedEntity | None":
-        values = item.record.get(_REMOVED)
+        values = item.read_record(DeletionRecord).deleted
         return cls(RemoteReference(*values[:3]), values[3]) if values else None
 
-    def to_record(self) -> dict[str, Any]:
-        return {_REMOVED: [*self.remote, self.at]}
+    def to_record(self) -> "DeletionRecord":
+        return DeletionRecord((*self.remote, self.at))
 
     def is_restored(self, client: OpenMetadataClient) -> bool:
         """Whether the entity exists again and has not changed since the deletion."""
@@ -45,34 +43,31 @@ class DeletedEntity(NamedTuple):
         return self.at is None or ("updatedAt" in entity and int(entity["updatedAt"]) <= self.at)
 
 
-def deleted_edges_record(edges: Sequence[DeletedEdge]) -> dict[str, Any]:
-    """Record of the latest deleted edges into one entity."""
-    return {_REMOVED: edges[-_MAX_EDGES:]} if edges else {}
+class DeletionRecord(ItemRecord, frozen=True):
+    """The deleted entity: type, id, name, and time of the deletion."""
+
+    deleted: tuple[str, str, str, int | None] | None = msgspec.field(default=None, name="removed")
 
 
 class RestoredEntityComparison:
     """Finds deleted entities and edges that exist again; requests run in a thread pool. Not thread-safe."""
 
-    def __init__(
-        self, ctx: OpenMetadataContext, target: str, lookup: EntityLookup, edges: EdgeStore, pool: Executor
-    ) -> None:
+    def __init__(self, ctx: OpenMetadataContext, lookup: EntityLookup, edges: EdgeStore) -> None:
         self._ctx = ctx
-        self._target = target
         self._lookup = lookup
         self._edge_store = edges
-        self._pool = pool
 
     def compare(self) -> Iterator[ComparedBatch]:
         """Check all deleted edges, then all deleted entities."""
         if self._ctx.options.track_lineage:
-            for keys in items_with_history(self._ctx.db, self._ctx.org, self._target, "lineage", _BATCH_SIZE):
+            for keys in items_with_history(self._ctx.db, self._ctx.org, self._ctx.target, "lineage", _BATCH_SIZE):
                 yield self._compare_deleted_edges(list(self._ctx.items.get("lineage", keys).values()))
-        for keys in items_with_history(self._ctx.db, self._ctx.org, self._target, DELETION, _BATCH_SIZE):
+        for keys in items_with_history(self._ctx.db, self._ctx.org, self._ctx.target, DELETION, _BATCH_SIZE):
             yield self._compare_deleted_entities(list(self._ctx.items.get(DELETION, keys).values()))
 
     def _compare_deleted_edges(self, items: Sequence[SyncItem]) -> ComparedBatch:
-        edges = [(item.key, edge) for item in items for edge in DeletedEdge.of(item)]
-        restored = self._pool.map(lambda entry: entry[1].is_restored(self._ctx.client), edges)
+        edges = [(item.key, edge) for item in items for edge in item.read_record(LineageRecord).deleted]
+        restored = self._ctx.pool.map(lambda entry: entry[1].is_restored(self._ctx.client), edges)
         differences = [
             Difference(
                 "lineage", key, f"{self._endpoint_name(edge.source)} -> {self._endpoint_name(edge.target)}", RESTORED

@@ -1,192 +1,94 @@
 """Pushes results of quality checks to their test cases."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Set as AbstractSet
+from functools import partial
 
 from bridge.sync.canonical.quality import CanonicalCheckResult, read_newest, read_results
-from bridge.sync.openmetadata.context import (
+from bridge.sync.openmetadata.context import contains
+from bridge.sync.openmetadata.observations import (
+    DesiredObservation,
+    Observation,
     ObservationLocation,
-    OpenMetadataContext,
-    contains,
-    items_to_verify,
+    ObservationPusher,
+    completed_at,
     stale_locations,
-    with_attempt,
-    with_previous,
 )
-from bridge.sync.openmetadata.quality_checks import OFF
-from bridge.sync.sync_item import ABANDONED, Completed, Failure, Outcome, RemoteReference, SyncItem, fingerprint
-from bridge.sync.target import BatchResult
+from bridge.sync.sync_item import Completed, Failure, Outcome, SyncItem, failed
+from bridge.sync.target import BatchResult, ItemKey
 from mappers.canonical_json import JsonObject
 from mappers.errors import LineageBridgeError
 from mappers.openmetadata.quality import case_result
 
-_TYPE = "testCaseResult"
 
-
-class _DesiredResult(NamedTuple):
-    """A desired result and the locations that it replaces."""
-
-    item: SyncItem
-    case: RemoteReference
-    body: JsonObject
-    fingerprint: bytes
-    #: Locations to delete first, because a POST never replaces a result.
-    stale: tuple[ObservationLocation, ...] = ()
-
-    @property
-    def remote(self) -> RemoteReference:
-        """Remote reference of the result; a test case has one result per timestamp."""
-        return RemoteReference(_TYPE, f"{self.case.id}/{self.body['timestamp']}", self.case.name)
-
-    @property
-    def location(self) -> ObservationLocation:
-        return ObservationLocation(self.case.name, self.case.id, self.body["timestamp"])
-
-    def completed(self) -> Completed:
-        record = with_previous(self.item, self.location)
-        return Completed(
-            self.item, Outcome.PUSHED, None, self.fingerprint, self.remote, created_by_us=True, record=record
-        )
-
-
-class CheckResultPusher:
+class CheckResultPusher(ObservationPusher):
     """Pushes results of quality checks. Not thread-safe."""
 
-    def __init__(self, ctx: OpenMetadataContext) -> None:
-        self._ctx = ctx
+    kind, entity_kind, type = "result", "check", "testCaseResult"
+    batch_size = 1_000
 
     def push(self, items: Sequence[SyncItem]) -> BatchResult:
-        if not self._ctx.options.publish_quality_results:
-            return BatchResult([item.complete(Outcome.OFF, OFF) for item in items])
+        result = super().push(items)
+        failed_keys = {entry.item.key for entry in result.results if isinstance(entry, Failure)}
+        posted = {
+            entry.item.key
+            for entry in result.results
+            if isinstance(entry, Completed) and entry.outcome is Outcome.PUSHED
+        }
+        return result._replace(to_verify={*result.to_verify, *self._resend_newest(posted, failed_keys)})
+
+    def read_observations(self, items: Sequence[SyncItem]) -> list[Observation | Completed]:
         results = read_results(self._ctx.db, self._ctx.org, [item.key for item in items])
         checks = self._ctx.items.get("check", {result.check for result in results.values()})
-        planned = self._plan(items, results, checks)
-        results_by_case: dict[str, list[_DesiredResult]] = {}
-        for desired in planned:
-            if isinstance(desired, _DesiredResult):
-                results_by_case.setdefault(desired.case.name, []).append(desired)
-        desired_results = [desired for group in results_by_case.values() for desired in group]
-        self._ctx.items.record_intent(
-            (desired.item, with_attempt(desired.item, desired.location)) for desired in desired_results
-        )
-        pushed = [
-            result
-            for case_results in self._ctx.requests.map(self._post_all, results_by_case.values(), _failed)
-            for result in case_results
-        ]
-        checks_by_result = {key: result.check for key, result in results.items()}
-        to_verify = items_to_verify("check", pushed, checks_by_result) | self._resend_newest(pushed, results, checks)
-        return BatchResult(
-            [*(result for result in planned if isinstance(result, Completed)), *pushed], to_verify=to_verify
-        )
+        return [_observation(item, results.get(item.key), checks) for item in items]
 
-    def expected_bodies(self, items: Sequence[SyncItem]) -> dict[bytes, JsonObject]:
-        """Bodies of pushed results with unchanged content."""
-        results = read_results(self._ctx.db, self._ctx.org, [item.key for item in items])
-        checks = self._ctx.items.get("check", {result.check for result in results.values()})
-        bodies: dict[bytes, JsonObject] = {}
-        for item in items:
-            result = results.get(item.key)
-            case = checks[result.check].remote if result and result.check in checks else None
-            if result is None or case is None or item.remote is None:
-                continue
-            body = case_result(result.status, int(item.remote.id.rpartition("/")[2]), result.detail)
-            if item.fingerprint == fingerprint([case, body]):
-                bodies[item.key] = body
-        return bodies
+    def read_remote(self, entity: str, start: int, end: int) -> list[JsonObject] | None:
+        return self._ctx.client.results(entity, start, end)
 
-    def _plan(
-        self, items: Sequence[SyncItem], results: dict[bytes, CanonicalCheckResult], checks: dict[bytes, SyncItem]
-    ) -> list[_DesiredResult | Completed]:
-        """Desired result of each item, or a completed item with the reason for its absence."""
-        taken_ids: set[str] = set()
-        planned: list[_DesiredResult | Completed] = []
-        for item in sorted(
-            items, key=lambda item: (results[item.key].executed_at if item.key in results else 0, item.key)
-        ):
-            result = results.get(item.key)
-            check = checks.get(result.check) if result else None
-            if result is None or check is None or check.outcome in (Outcome.UNWANTED, Outcome.OFF):
-                reason = check.reason if check else "its check is unknown"
-                is_case_deleted = check is not None and check.remote is None
-                overrides = {"remote": None, "fingerprint": None} if is_case_deleted else {}
-                planned.append(item.complete(Outcome.UNWANTED, reason, **overrides))
-            elif check.remote is None:
-                planned.append(item.complete(Outcome.WAITING, "its test case is not in OpenMetadata yet"))
-            else:
-                desired = self._desired_result(item, check.remote, result, taken_ids)
-                taken_ids.add(desired.remote.id)
-                stale = stale_locations(self._ctx.items, item, None, desired.location)
-                planned.append(_complete_if_unchanged(desired) or desired._replace(stale=tuple(stale)))
-        return planned
+    def _stale_locations(self, desired: DesiredObservation) -> Sequence[ObservationLocation]:
+        """All locations of the item, because a POST never replaces a result."""
+        return stale_locations(self._ctx.items, desired.item, desired.location, with_current=True)
 
-    def _desired_result(
-        self, item: SyncItem, case: RemoteReference, result: CanonicalCheckResult, taken_ids: set[str]
-    ) -> _DesiredResult:
-        """Desired result; its timestamp is the time of the check or the next free millisecond."""
-        time = result.executed_at // 1_000
-        while f"{case.id}/{time}" in taken_ids or any(
-            other.key != item.key for other in self._ctx.items.find_by_remote_id(f"{case.id}/{time}")
-        ):
-            time += 1
-        body = case_result(result.status, time, result.detail)
-        return _DesiredResult(item, case, body, fingerprint([case, body]))
-
-    def _post_all(self, group: Sequence[_DesiredResult]) -> list[Completed | Failure]:
+    def _send_batch(self, batch: Sequence[DesiredObservation]) -> list[Completed | Failure]:
         """Post the results of one test case in order."""
         results: list[Completed | Failure] = []
-        for desired in group:
+        for desired in batch:
             try:
-                posted = self._post(desired)
+                results.append(completed_at(self._post(desired)))
             except LineageBridgeError as error:
-                results.append(
-                    Failure(desired.item, self._ctx.note_failure(error), desired.body, desired.fingerprint)
-                )
-            else:
-                results.append(posted.completed())
+                results.append(failed(desired, self._ctx.requests.record_failure(error)))
         return results
 
-    def _post(self, desired: _DesiredResult) -> _DesiredResult:
+    def _post(self, desired: DesiredObservation) -> DesiredObservation:
         """Post a result at the first free timestamp and return it as posted.
 
         An equal result on the server counts as posted; the server may have been restored, or the test case recreated.
         """
         for location in desired.stale:
             self._ctx.client.delete_result(location.entity, location.timestamp)
-        while not self._ctx.client.post_result(desired.case.name, desired.body):
-            if self._is_posted(desired):
+        while not self._ctx.client.post_result(desired.entity.name, desired.request):
+            rows = self.read_remote(desired.entity.name, desired.timestamp, desired.timestamp)
+            if any(contains(desired.request, row) for row in rows or ()):
                 return desired
-            body = {**desired.body, "timestamp": desired.body["timestamp"] + 1}
-            desired = desired._replace(body=body, fingerprint=fingerprint([desired.case, body]))
+            desired = desired.move_to(desired.timestamp + 1)
         return desired
 
-    def _is_posted(self, desired: _DesiredResult) -> bool:
-        """Whether the server has an equal result at this timestamp."""
-        rows = self._ctx.client.results(desired.case.name, desired.body["timestamp"], desired.body["timestamp"])
-        return any(contains(desired.body, row) for row in rows or ())
-
-    def _resend_newest(
-        self,
-        pushed: Sequence[Completed | Failure],
-        results: dict[bytes, CanonicalCheckResult],
-        checks: dict[bytes, SyncItem],
-    ) -> set[tuple[str, bytes]]:
+    def _resend_newest(self, posted: AbstractSet[bytes], failed_keys: AbstractSet[bytes]) -> set[ItemKey]:
         """Repost the newest result of a check after an older result, because the server shows the last one posted.
 
         Returns the results that could not be posted again.
         """
-        checks_with_new_results = {
-            results[result.item.key].check for result in pushed if isinstance(result, Completed)
-        }
-        newest = read_newest(self._ctx.db, self._ctx.org, checks_with_new_results)
-        items = self._ctx.items.get("result", [key for key, _ in newest.values()])
-        pushed_keys = {result.item.key for result in pushed}
-        to_verify = set()
+        results = read_results(self._ctx.db, self._ctx.org, posted)
+        newest = read_newest(self._ctx.db, self._ctx.org, {result.check for result in results.values()})
+        items = self._ctx.items.get("result", {key for key, _ in newest.values()} - posted - failed_keys)
+        cases = self._ctx.items.get("check", newest)
+        to_verify: set[ItemKey] = set()
         for check, (key, newest_result) in newest.items():
-            remote, case = items[key].remote if key in items else None, checks[check].remote
-            if key in pushed_keys or remote is None or case is None or remote.name != case.name:
+            remote = items[key].remote if key in items else None
+            case = cases[check].remote if check in cases else None
+            if remote is None or case is None or remote.name != case.name:
                 continue
-            timestamp = int(remote.id.rpartition("/")[2])
+            timestamp = ObservationLocation.of(remote).timestamp
             try:
                 self._ctx.client.delete_result(case.name, timestamp)
                 self._ctx.client.post_result(
@@ -197,15 +99,20 @@ class CheckResultPusher:
         return to_verify
 
 
-def _complete_if_unchanged(desired: _DesiredResult) -> Completed | None:
-    """Complete an item if its result equals the last posted or rejected one; otherwise None."""
-    item = desired.item
-    if item.fingerprint != desired.fingerprint:
-        return None
-    if item.outcome in ABANDONED:
-        return item.complete(Outcome(item.outcome), item.reason)
-    return item.complete(Outcome.UNCHANGED, item.reason) if item.remote == desired.remote else None
+def _observation(
+    item: SyncItem, result: CanonicalCheckResult | None, checks: dict[bytes, SyncItem]
+) -> Observation | Completed:
+    check = checks.get(result.check) if result else None
+    if result is None or check is None or check.outcome in (Outcome.UNWANTED, Outcome.OFF):
+        reason = check.reason if check else "its check is unknown"
+        is_case_deleted = check is not None and check.remote is None
+        overrides = {"remote": None, "fingerprint": None} if is_case_deleted else {}
+        return item.complete(Outcome.UNWANTED, reason, **overrides)
+    if check.remote is None:
+        return item.complete(Outcome.WAITING, "its test case is not in OpenMetadata yet")
+    build_body = partial(_body, result)
+    return Observation(check.remote, result.check, result.executed_at // 1_000, build_body)
 
 
-def _failed(group: Sequence[_DesiredResult], error: LineageBridgeError) -> list[Completed | Failure]:
-    return [Failure(desired.item, error, desired.body, desired.fingerprint) for desired in group]
+def _body(result: CanonicalCheckResult, timestamp: int) -> JsonObject:
+    return case_result(result.status, timestamp, result.detail)

@@ -1,6 +1,6 @@
 """Webhook target: posts the terminal state of each run."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
@@ -8,30 +8,22 @@ from typing import Any, NamedTuple
 from bridge.store.database import Database
 from bridge.store.lineage.graph import LineageGraph
 from bridge.sync.canonical.runs import CanonicalRun, read_runs
+from bridge.sync.context import TargetContext, split_plan
 from bridge.sync.item_store import SyncItemStore
 from bridge.sync.request_pool import RequestPool
 from bridge.sync.status import read_status
-from bridge.sync.sync_item import (
-    Completed,
-    Failure,
-    Outcome,
-    RemoteReference,
-    SyncItem,
-    complete_unchanged,
-    fingerprint,
-    is_unchanged,
-)
+from bridge.sync.sync_item import Completed, Failure, Outcome, RemoteReference, SyncItem, fingerprint, pushed
 from bridge.sync.target import (
     Affected,
     AffectedItems,
     BatchResult,
     ComparedBatch,
     ExpectedCount,
+    ItemKey,
     PlanStep,
     TargetIdentity,
 )
 from connectors.webhook.client import WebhookClient
-from mappers.errors import LineageBridgeError
 from mappers.logical_job import FoldingRule
 from mappers.timestamps import format_timestamp
 
@@ -39,11 +31,18 @@ NAME = "webhook"
 _BATCH_SIZE, _THREADS = 100, 4
 
 
+class WebhookOptions(NamedTuple):
+    """How runs are folded, and the states to report."""
+
+    rule: FoldingRule
+    states: frozenset[str]
+
+
 class _Notification(NamedTuple):
     """A request that reports one run."""
 
     item: SyncItem
-    body: dict[str, Any]
+    request: dict[str, Any]
     fingerprint: bytes
 
 
@@ -52,6 +51,10 @@ class EndedRunItems:
 
     def of_marks(self, marks: Mapping[str, set[bytes]]) -> Affected:
         return Affected({("run", key) for key in marks.get("run", ())})
+
+    def of_results(self, kind: str, results: Iterable[Completed]) -> set[ItemKey]:  # noqa: ARG002
+        """Nothing: runs do not depend on each other."""
+        return set()
 
 
 class WebhookTarget:
@@ -71,14 +74,12 @@ class WebhookTarget:
         rule: FoldingRule,
         states: Collection[str],
     ) -> None:
-        self._db = db
-        self._org = org
-        self._client = client
-        self._items = items
-        self._rule = rule
-        self._states = frozenset(states)
-        self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix=NAME)
-        self._requests = RequestPool(self._pool, client.probe)
+        pool = ThreadPoolExecutor(_THREADS, thread_name_prefix=NAME)
+        options = WebhookOptions(rule, frozenset(states))
+        requests = RequestPool(pool, client.probe)
+        self._ctx = TargetContext[WebhookClient, WebhookOptions](
+            db, org, NAME, client, options, items, requests, pool
+        )
         self.settings = TargetIdentity(client.url, ",".join(sorted(states)))
         self.affected: AffectedItems = EndedRunItems()
 
@@ -86,66 +87,53 @@ class WebhookTarget:
         """Nothing to prepare: the queries of this target need no extra indexes."""
 
     def probe(self) -> None:
-        self._client.probe()
+        self._ctx.client.probe()
 
     def push(self, kind: str, items: Sequence[SyncItem]) -> BatchResult:  # noqa: ARG002 - there is one kind only
         """Post each run once, and again if its state changes afterwards."""
-        self._requests.start_batch()
-        planned = self._plan(items)
-        sent = self._requests.map(
-            self._send, [notification for notification in planned if isinstance(notification, _Notification)], _failed
-        )
-        return BatchResult([*(result for result in planned if isinstance(result, Completed)), *sent])
+        self._ctx.requests.start_batch()
+        return BatchResult(self._ctx.push_each(self._plan(items), self._send))
 
     def plan(self, items: Sequence[SyncItem]) -> list[PlanStep]:
-        notifications = [
-            notification for notification in self._plan(items) if isinstance(notification, _Notification)
-        ]
-        return [
-            PlanStep("create", "run", f"{notification.body['job']['name']} {notification.body['state']}")
-            for notification in notifications
-        ]
+        requests = [notification.request for notification in split_plan(self._plan(items))[1]]
+        return [PlanStep("create", "run", f"{request['job']['name']} {request['state']}") for request in requests]
 
     def count_expected(self) -> Iterator[ExpectedCount]:
-        return (ExpectedCount(*counts) for counts in self._items.count_expected())
+        return (ExpectedCount(*counts) for counts in self._ctx.items.count_expected())
 
     def compare(self) -> Iterator[ComparedBatch]:
         """Nothing to compare: sent requests cannot be read back."""
         return iter(())
 
     def close(self) -> None:
-        self._pool.shutdown()
-        self._client.close()
+        self._ctx.pool.shutdown()
+        self._ctx.client.close()
 
     def _plan(self, items: Sequence[SyncItem]) -> list[_Notification | Completed]:
-        runs = read_runs(self._db, self._org, self._rule, [item.key for item in items])
-        names = LineageGraph(self._db, self._org).job_names({run.job for run in runs.values()})
-        since = read_status(self._db, self._org, NAME).enabled_at or 0
+        db, org, options = self._ctx.db, self._ctx.org, self._ctx.options
+        runs = read_runs(db, org, options.rule, [item.key for item in items])
+        names = LineageGraph(db, org).job_names({run.job for run in runs.values()})
+        enabled_at = read_status(db, org, NAME).enabled_at or 0
         planned: list[_Notification | Completed] = []
         for item in items:
             run = runs.get(item.key)
-            if run is None or run.status not in self._states:
+            if run is None or run.status not in options.states:
                 planned.append(
                     item.complete(Outcome.UNWANTED, "its state is not selected, or it is shown as another run")
                 )
-            elif (run.ended_at or 0) < since:
+            elif (run.ended_at or 0) < enabled_at:
                 planned.append(item.complete(Outcome.UNWANTED, "it ended before the webhook was enabled"))
             else:
                 body = _body(run, *names[run.job])
                 content_fingerprint = fingerprint([body["run"], body["state"]])
-                planned.append(
-                    complete_unchanged(item)
-                    if is_unchanged(item, content_fingerprint)
-                    else _Notification(item, body, content_fingerprint)
-                )
+                notification = _Notification(item, body, content_fingerprint)
+                planned.append(item.complete_if_unchanged(content_fingerprint) or notification)
         return planned
 
     def _send(self, notification: _Notification) -> Completed | Failure:
-        self._client.send(notification.body, notification.fingerprint.hex())
-        remote = RemoteReference("run", notification.body["run"], notification.body["job"]["name"])
-        return Completed(
-            notification.item, Outcome.PUSHED, None, notification.fingerprint, remote, created_by_us=True
-        )
+        body = notification.request
+        self._ctx.client.send(body, notification.fingerprint.hex())
+        return pushed(notification, RemoteReference("run", body["run"], body["job"]["name"]))
 
 
 def _body(run: CanonicalRun, namespace: str, name: str) -> dict[str, Any]:
@@ -157,7 +145,3 @@ def _body(run: CanonicalRun, namespace: str, name: str) -> dict[str, Any]:
         "endedAt": format_timestamp(run.ended_at) if run.ended_at is not None else None,
         "error": run.error,
     }
-
-
-def _failed(notification: _Notification, error: LineageBridgeError) -> Completed | Failure:
-    return Failure(notification.item, error, notification.body, notification.fingerprint)
