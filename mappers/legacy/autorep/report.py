@@ -120,7 +120,7 @@ class _ReportParser:
         elif rows and (match := _EVENT.fullmatch(line)):
             self._add_event(match)
         elif rows and line.lstrip().startswith("<"):
-            self.report.other_lines["comment"] += 1
+            self.report.other_lines["a remark"] += 1
         else:
             message = f"not a row of a report, ignored: {line.strip()[:80]}"
             self.report.problems.append(Diagnostic(self._file, number, "warning", message))

@@ -230,7 +230,7 @@ def test_alarm_without_a_run_is_a_warning() -> None:
 
 
 def test_events_outside_of_runs_are_counted() -> None:
-    assert report(DETAIL + "  <a comment>\n").other_lines == {"STARTJOB": 1, "comment": 1}
+    assert report(DETAIL + "  <a comment>\n").other_lines == {"STARTJOB": 1, "a remark": 1}
 
 
 def test_manual_status_changes_are_marked() -> None:
