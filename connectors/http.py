@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from importlib.metadata import version
 from typing import Any, NamedTuple
 
 import httpx
@@ -76,9 +77,10 @@ class HttpSession:
         if not _is_valid_url(url):
             raise ConfigError(f"{url} is not a service URL such as http://127.0.0.1:8090")
         self.url = url.rstrip("/")
+        user_agent = {"User-Agent": f"lineage-bridge/{version('lineage-bridge')}"}
         self._timeouts = timeouts
         self._client = httpx.Client(
-            headers=dict(headers or {}),
+            headers=user_agent | dict(headers or {}),
             timeout=httpx.Timeout(**timeouts._asdict()),
             limits=httpx.Limits(
                 max_connections=connections, max_keepalive_connections=connections, keepalive_expiry=_IDLE_SECONDS

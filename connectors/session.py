@@ -1,16 +1,17 @@
-"""HTTP session with rate limit, concurrency limit, metrics and retries."""
+"""HTTP session of all targets: token, rate limit, concurrency limit, metrics and retries."""
 
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from threading import BoundedSemaphore, Lock
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_attempt
 
-from connectors.errors import NoResponse, TargetUnavailable, Unreachable
+from connectors.errors import NoResponse, TargetMisconfigured, TargetRejected, TargetUnavailable, Unreachable
 from connectors.http import HttpResponse, HttpSession
+from mappers.canonical_json import JsonObject
 from mappers.errors import LineageBridgeError
 
 
@@ -79,9 +80,42 @@ def _seconds_until_retry(state: RetryCallState) -> float:
     return max(requested or 0.0, random.uniform(_MIN_PAUSE_SECONDS, _MAX_PAUSE_SECONDS))  # noqa: S311 - not used for security
 
 
+class TokenProvider(Protocol):
+    """Provides the token for requests."""
+
+    def get(self) -> str:
+        """Return the current token."""
+
+    def refresh(self, rejected_token: str) -> bool:
+        """Replace a token that the server rejected; False without a replacement."""
+
+    def close(self) -> None:
+        """Close connections, if any."""
+
+
+class StaticToken(NamedTuple):
+    """A token from the configuration."""
+
+    value: str
+
+    def __repr__(self) -> str:
+        return "StaticToken(***)"
+
+    def get(self) -> str:
+        return self.value
+
+    def refresh(self, rejected_token: str) -> bool:  # noqa: ARG002 - the signature is the protocol's
+        """Return False: a static token has no replacement."""
+        return False
+
+    def close(self) -> None:
+        """Do nothing: there is no connection."""
+
+
 #: Returns the error that a response represents; None if the response is acceptable.
 ResponseCheck = Callable[[HttpResponse], LineageBridgeError | None]
 _JSON = {"Content-Type": "application/json"}
+_UNAUTHORIZED = 401
 
 
 class ThrottledSession:
@@ -93,7 +127,7 @@ class ThrottledSession:
         on_request: Callable[[str], None] = lambda _: None,
         on_failure: Callable[[str], None] = lambda _: None,
         *,
-        api_key: str | None = None,
+        token: TokenProvider | None = None,
         concurrency: int = 4,
         rate_limiter: RateLimiter | None = None,
     ) -> None:
@@ -101,12 +135,14 @@ class ThrottledSession:
         self._session = session
         self._on_request = on_request
         self._on_failure = on_failure
-        self._auth_headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+        self._token = token
         self._rate_limiter = rate_limiter or RateLimiter()
         self._slots = BoundedSemaphore(concurrency)
 
     def close(self) -> None:
         self._session.close()
+        if self._token:
+            self._token.close()
 
     def request(
         self,
@@ -119,23 +155,70 @@ class ThrottledSession:
         params: Mapping[str, str] | None = None,
         headers: Mapping[str, str] | None = None,
         read_seconds: float | None = None,
+        with_token: bool = True,
     ) -> HttpResponse:
-        """Send a request; raises the error that `check_response` returns."""
-        self._rate_limiter.acquire()
-        with self._slots:
-            self._on_request(operation)
-            try:
-                response = self._session.request(
-                    method,
-                    path,
-                    body=None if body is None else msgspec.json.encode(body),
-                    parameters=params,
-                    headers={**({} if body is None else _JSON), **self._auth_headers, **(headers or {})},
-                    read_seconds=read_seconds,
-                )
-                if error := check_response(response):
-                    raise error
-            except LineageBridgeError:
-                self._on_failure(operation)
-                raise
+        """Send a request; raises the error that `check_response` returns.
+
+        If the token is rejected and a new token is available, the request is sent once more.
+        """
+        encoded = None if body is None else _encode_json(body)
+        content_type = {} if encoded is None else _JSON
+        try:
+            for authorization in self._authorizations() if with_token else [{}]:
+                self._rate_limiter.acquire()
+                with self._slots:
+                    self._on_request(operation)
+                    response = self._session.request(
+                        method,
+                        path,
+                        body=encoded,
+                        parameters=params,
+                        headers={**content_type, **authorization, **(headers or {})},
+                        read_seconds=read_seconds,
+                    )
+                if response.status != _UNAUTHORIZED:
+                    break
+            if error := check_response(response):
+                raise error
+        except LineageBridgeError:
+            self._on_failure(operation)
+            raise
         return response
+
+    def _authorizations(self) -> Iterator[dict[str, str]]:
+        """Yield a header with the current token; if the caller continues, yield one with a new token, if any."""
+        if self._token is None:
+            yield {}
+            return
+        token = self._token.get()
+        yield _bearer(token)
+        if self._token.refresh(token):
+            yield _bearer(self._token.get())
+
+
+def _bearer(token: str) -> dict[str, str]:
+    if not (token.isascii() and token.isprintable() and " " not in token):
+        # the error of the HTTP library would contain the token
+        raise TargetMisconfigured("the token contains spaces, line breaks or invalid characters: copy it again")
+    return {"Authorization": f"Bearer {token}"}
+
+
+def _encode_json(body: Any) -> bytes:
+    try:
+        return msgspec.json.encode(body)
+    except (TypeError, UnicodeEncodeError) as error:
+        raise TargetRejected(f"cannot be sent: {error}", 0) from error
+
+
+def decode_object(response: HttpResponse, url: str, product: str) -> JsonObject:
+    """Decode a response; raises TargetMisconfigured unless it is a JSON object."""
+    try:
+        return msgspec.json.decode(response.body, type=JsonObject)
+    except msgspec.DecodeError as error:
+        raise unexpected_response(response, url, product) from error
+
+
+def unexpected_response(response: HttpResponse, url: str, product: str) -> TargetMisconfigured:
+    """Report a response that the product does not document, which comes from another server, such as a proxy."""
+    excerpt = " ".join(response.text.split())[:100]
+    return TargetMisconfigured(f"{url} returned {excerpt!r} instead of the documented JSON: is it {product}?")

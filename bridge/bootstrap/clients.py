@@ -10,9 +10,9 @@ from connectors.errors import ConfigError
 from connectors.http import HttpSession, Timeouts
 from connectors.marquez.client import MarquezClient
 from connectors.openmetadata import body_validation
-from connectors.openmetadata.auth import StaticToken, TokenProvider, file_token, login_token, oauth_client_token
+from connectors.openmetadata.auth import file_token, login_token, oauth_client_token
 from connectors.openmetadata.client import OpenMetadataClient
-from connectors.session import RateLimiter, ThrottledSession
+from connectors.session import RateLimiter, StaticToken, ThrottledSession, TokenProvider
 
 _TARGET_TIMEOUTS = Timeouts(connect=5.0, read=30.0, write=30.0, pool=30.0)
 
@@ -71,7 +71,7 @@ def make_session(
         session,
         on_call,
         on_failed_call,
-        api_key=key,
+        token=StaticToken(key) if key else None,
         concurrency=settings.concurrency,
         rate_limiter=RateLimiter(settings.rate),
     )

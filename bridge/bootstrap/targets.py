@@ -19,7 +19,7 @@ from bridge.sync.dead_letters import DeadLetters
 from bridge.sync.item_store import SyncItemStore
 from bridge.sync.lease import Heartbeat, WorkerLease
 from bridge.sync.marquez.target import MarquezTarget
-from bridge.sync.openmetadata.options import OpenMetadataOptions
+from bridge.sync.openmetadata.context import OpenMetadataOptions
 from bridge.sync.openmetadata.target import OpenMetadataTarget
 from bridge.sync.reconciler import Reconciler
 from bridge.sync.target import SyncTarget

@@ -202,10 +202,8 @@ def open_reconciler(
 
 
 def _push_and_report(reconciler: "Reconciler", target: TargetName, calls: Counter[str], *, as_json: bool) -> None:
-    from bridge.sync.run_until_idle import run_until_idle
-
     reconciler.enable()
-    outcomes = run_until_idle(reconciler)
+    outcomes = reconciler.run_until_idle()
     status = reconciler.status()
     if as_json:
         print_json(

@@ -81,6 +81,20 @@ SELECT remote_type, remote_id, remote_name, key FROM sync_item
 WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND settled >= marked AND remote_id IS NOT NULL
 ORDER BY remote_type, remote_name
 """
+#: `|| ''` rules out the other indexes, so that the index on (remote_id, key) supplies the order.
+_PUSHED_BY_ENTITY = f"""
+SELECT {_COLUMNS} FROM sync_item
+WHERE org_id = ?1 AND target || '' = ?2 AND kind || '' = ?3
+  AND remote_id >= ?4 AND (remote_id > ?4 OR key > ?5) AND settled >= marked
+  AND outcome IN ('{Outcome.PUSHED}', '{Outcome.UNCHANGED}')
+ORDER BY remote_id, key LIMIT ?6
+"""
+_WITH_RECORD = f"""
+SELECT {_COLUMNS} FROM sync_item
+WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND key > ?4 AND settled >= marked AND detail_json IS NOT NULL
+  AND outcome NOT IN ('{Outcome.DEAD}', '{Outcome.DROPPED}', '{Outcome.OFF}')
+ORDER BY key LIMIT ?5
+"""
 _REMOTE_NAMES = """
 SELECT remote_name, key FROM sync_item WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND remote_id IS NOT NULL
 """
@@ -238,6 +252,21 @@ class SyncItemStore:
         """All items of a kind, in batches of `limit`."""
         after = b""
         while rows := self._db.fetch_all(_NEXT, self._org, self._target, kind, after, limit):
+            yield (items := [_decode_item(row) for row in rows])
+            after = items[-1].key
+
+    def pushed_by_entity(self, kind: str, limit: int) -> Iterator[list[SyncItem]]:
+        """Pushed items, ordered by the id of their remote entity, in batches of `limit`."""
+        remote_id, key = "", b""
+        while rows := self._db.fetch_all(_PUSHED_BY_ENTITY, self._org, self._target, kind, remote_id, key, limit):
+            yield (items := [_decode_item(row) for row in rows])
+            last = items[-1]
+            remote_id, key = last.remote.id if last.remote else "", last.key
+
+    def with_record(self, kind: str, limit: int) -> Iterator[list[SyncItem]]:
+        """Completed items with a record, in batches of `limit`."""
+        after = b""
+        while rows := self._db.fetch_all(_WITH_RECORD, self._org, self._target, kind, after, limit):
             yield (items := [_decode_item(row) for row in rows])
             after = items[-1].key
 

@@ -1,5 +1,6 @@
 """Reconciler loop of one target: claim due items, push them, record the results."""
 
+import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from typing import NamedTuple
@@ -49,6 +50,9 @@ _COUNTED_STATUSES, _MAX_FAILURES = frozenset({404, _SERVER_ERROR}), 5
 _MAX_BACKOFF_SECONDS = 600.0
 _MARKS_PER_BATCH = 1_000
 _REQUEUE_INTERVAL = 60 * 1_000_000
+#: Total time to wait for retries and for expired leases of dead workers.
+MAX_WAIT_SECONDS = 60.0
+_POLL_SECONDS = 0.25
 
 
 class StepResult(NamedTuple):
@@ -183,6 +187,22 @@ class Reconciler:
         self._record_pause()
         self._calls.flush(self._db)
         return StepResult(outcomes)
+
+    def run_until_idle(
+        self, max_wait_seconds: float = MAX_WAIT_SECONDS, sleep: Callable[[float], None] = time.sleep
+    ) -> Counter[str]:
+        """Run steps until nothing is due within `max_wait_seconds`; returns the number of items by outcome."""
+        outcomes: Counter[str] = Counter()
+        while True:
+            result = self.step()
+            outcomes += result.outcomes
+            if not result.idle:
+                continue
+            wait = self.next_due_seconds()
+            if self.breaker.open or wait is None or max(wait, _POLL_SECONDS) > max_wait_seconds:
+                return outcomes
+            max_wait_seconds -= max(wait, _POLL_SECONDS)
+            sleep(max(wait, _POLL_SECONDS))
 
     def push_now(self, kind: str, keys: Collection[bytes]) -> StepResult:
         """Push items again immediately unless another worker holds them."""

@@ -11,10 +11,11 @@ import msgspec
 
 from connectors.errors import TargetMisconfigured, TargetRejected, TargetUnavailable
 from connectors.http import HttpResponse, retry_after_seconds
-from connectors.session import ThrottledSession, retry_policy
+from connectors.session import ThrottledSession, decode_object, retry_policy, unexpected_response
 from mappers.canonical_json import JsonObject
 from mappers.errors import LineageBridgeError
 
+_PRODUCT = "Marquez"
 _TRANSIENT_STATUSES = frozenset({408, 425, 429, 502, 503, 504})
 _UNAUTHORIZED_STATUSES = frozenset({401, 403, 407})
 _WRONG_PATH_STATUSES = frozenset({404, 405, 410})
@@ -203,7 +204,7 @@ class MarquezClient:
 
         def check_response(response: HttpResponse) -> LineageBridgeError | None:
             if response.success and not _is_documented(response, member):
-                return self._unexpected_response(response)
+                return unexpected_response(response, self.url, _PRODUCT)
             if response.success or (allow_missing and response.status == _NOT_FOUND and response.body[:1] == b"{"):
                 return None
             return response_error(response, f"{self.url}: {method} /{path.split('/')[3]}")
@@ -214,20 +215,13 @@ class MarquezClient:
         )
 
     def _decode_object(self, response: HttpResponse) -> JsonObject:
-        try:
-            return msgspec.json.decode(response.body, type=JsonObject)
-        except msgspec.DecodeError as error:
-            raise self._unexpected_response(response) from error
+        return decode_object(response, self.url, _PRODUCT)
 
     def _decode_entries(self, response: HttpResponse, key: str) -> list[JsonObject]:
         entries = self._decode_object(response)[key]
         if not isinstance(entries, list):
-            raise self._unexpected_response(response)
+            raise unexpected_response(response, self.url, _PRODUCT)
         return entries
-
-    def _unexpected_response(self, response: HttpResponse) -> TargetMisconfigured:
-        excerpt = " ".join(response.text.split())[:100]
-        return TargetMisconfigured(f"{self.url} returned {excerpt!r} instead of the documented JSON: is it Marquez?")
 
 
 def _is_documented(response: HttpResponse, member: str | None) -> bool:

@@ -4,7 +4,6 @@ import base64
 from collections.abc import Callable
 from pathlib import Path
 from threading import Lock
-from typing import NamedTuple, Protocol
 from urllib.parse import urlencode
 
 import msgspec
@@ -12,38 +11,7 @@ import msgspec
 from connectors.errors import TargetMisconfigured, TargetUnavailable
 from connectors.http import HttpSession
 from connectors.openmetadata.response_errors import response_error
-
-
-class TokenProvider(Protocol):
-    """Provides the token for requests."""
-
-    def get(self) -> str:
-        """Return the current token."""
-
-    def refresh(self, rejected_token: str) -> bool:
-        """Replace a token that the server rejected; False without a replacement."""
-
-    def close(self) -> None:
-        """Close connections, if any."""
-
-
-class StaticToken(NamedTuple):
-    """A token from the configuration."""
-
-    value: str
-
-    def __repr__(self) -> str:
-        return "StaticToken(***)"
-
-    def get(self) -> str:
-        return self.value
-
-    def refresh(self, rejected_token: str) -> bool:  # noqa: ARG002 - the signature is the protocol's
-        """Return False: a static token has no replacement."""
-        return False
-
-    def close(self) -> None:
-        """Do nothing: there is no connection."""
+from connectors.session import TokenProvider
 
 
 class _CachedToken:

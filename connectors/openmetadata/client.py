@@ -7,10 +7,9 @@ from urllib.parse import quote
 
 from connectors.errors import TargetRejected
 from connectors.http import HttpSession
-from connectors.openmetadata.auth import TokenProvider
 from connectors.openmetadata.compatibility import ServerFeatures, basic_status, with_task_list
 from connectors.openmetadata.session import OpenMetadataSession, decode_body
-from connectors.session import RateLimiter
+from connectors.session import RateLimiter, ThrottledSession, TokenProvider
 from mappers.canonical_json import JsonObject
 
 _PATCH = "application/json-patch+json"
@@ -63,16 +62,10 @@ class OpenMetadataClient:
         validate: BodyValidator = lambda *_: None,
     ) -> None:
         self._validate = validate
-        self._session = OpenMetadataSession(
-            session,
-            token,
-            on_request,
-            on_failure,
-            attempts=attempts,
-            concurrency=concurrency,
-            rate_limiter=rate_limiter,
-            sleep=sleep,
+        throttled = ThrottledSession(
+            session, on_request, on_failure, token=token, concurrency=concurrency, rate_limiter=rate_limiter
         )
+        self._session = OpenMetadataSession(throttled, attempts, sleep)
 
     @property
     def url(self) -> str:

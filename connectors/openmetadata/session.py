@@ -1,48 +1,31 @@
-"""Authenticated session with OpenMetadata: token, limits, retries, errors."""
+"""Session with OpenMetadata: retries, features and errors of the server."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from threading import BoundedSemaphore, Lock
+from collections.abc import Callable, Mapping
+from threading import Lock
 from typing import Any
 
-import msgspec
-
 from connectors.errors import TargetMisconfigured, TargetRejected, Unreachable
-from connectors.http import HttpResponse, HttpSession
-from connectors.openmetadata.auth import TokenProvider
+from connectors.http import HttpResponse
 from connectors.openmetadata.compatibility import ServerFeatures, server_features
 from connectors.openmetadata.response_errors import response_error
-from connectors.session import RateLimiter, retry_policy
+from connectors.session import ThrottledSession, decode_object, retry_policy, unexpected_response
 from mappers.canonical_json import JsonObject
 from mappers.errors import LineageBridgeError
 
-JSON = {"Content-Type": "application/json"}
+_PRODUCT = "OpenMetadata"
 _READ_SECONDS = 30.0
-_UNAUTHORIZED, _NOT_FOUND = 401, 404
+_NOT_FOUND = 404
 
 
 class OpenMetadataSession:
-    """Session with one server, with retries and limits on rate and concurrency. Several threads may share it."""
+    """Session with one server. Several threads may share it."""
 
     def __init__(
-        self,
-        session: HttpSession,
-        token: TokenProvider,
-        on_request: Callable[[str], None] = lambda _: None,
-        on_failure: Callable[[str], None] = lambda _: None,
-        *,
-        attempts: int = 1,
-        concurrency: int = 8,
-        rate_limiter: RateLimiter | None = None,
-        sleep: Callable[[float], None] = time.sleep,
+        self, session: ThrottledSession, attempts: int = 1, sleep: Callable[[float], None] = time.sleep
     ) -> None:
         self.url = session.url
         self._session = session
-        self._token = token
-        self._on_request = on_request
-        self._on_failure = on_failure
-        self._rate_limiter = rate_limiter or RateLimiter()
-        self._slots = BoundedSemaphore(concurrency)
         self._retrying = retry_policy(attempts, sleep)
         self._retrying_writes = retry_policy(attempts, sleep, retry_without_response=False)
         self._features: ServerFeatures | None = None
@@ -50,7 +33,6 @@ class OpenMetadataSession:
 
     def close(self) -> None:
         self._session.close()
-        self._token.close()
 
     def server_version(self, *, retry: bool = True) -> HttpResponse:
         """Fetch the version; this needs no token."""
@@ -120,109 +102,42 @@ class OpenMetadataSession:
         The server must return a JSON object that has the member `member`, or no body if `member` is None. Any other
         response comes from another server, such as a proxy, and must not count as success.
         """
-        encoded = None if body is None else _encode_json(body)
-        request_headers = {**(headers or JSON if encoded is not None else {})}
 
-        def attempt_counting_failures() -> HttpResponse:
-            try:
-                return attempt()
-            except LineageBridgeError:
-                self._on_failure(operation)
-                raise
+        def check_response(response: HttpResponse) -> LineageBridgeError | None:
+            if response.success:
+                is_documented = not response.body if member is None else response.has_member(member)
+                return None if is_documented else unexpected_response(response, self.url, _PRODUCT)
+            if allow_missing and response.status == _NOT_FOUND:
+                is_html = response.body.lstrip()[:1] == b"<"  # from a proxy or a login page
+                return unexpected_response(response, self.url, _PRODUCT) if is_html else None
+            return response_error(response, f"{self.url}: {method} {_collection_path(path)}")
 
         def attempt() -> HttpResponse:
-            response = self._send(operation, method, path, encoded, params, request_headers, seconds, with_token)
-            if response.success:
-                return _expect_member(response, self.url, member)
-            if allow_missing and response.status == _NOT_FOUND:
-                return _reject_html(response, self.url)
-            raise response_error(response, f"{self.url}: {method} {_collection_path(path)}")
+            return self._session.request(
+                operation,
+                method,
+                f"/api/v1{path}",
+                check_response,
+                body=body,
+                params=params,
+                headers=headers,
+                read_seconds=seconds,
+                with_token=with_token,
+            )
 
         retrying = self._retrying if retry_without_response else self._retrying_writes
         try:
-            return retrying(attempt_counting_failures) if retry else attempt_counting_failures()
+            return retrying(attempt) if retry else attempt()
         except Unreachable:
             self._features = None
             raise
 
-    def _send(
-        self,
-        operation: str,
-        method: str,
-        path: str,
-        body: bytes | None,
-        params: Mapping[str, str] | None,
-        headers: Mapping[str, str],
-        seconds: float,
-        with_token: bool,
-    ) -> HttpResponse:
-        """Send a request; if the token is rejected and a new token is available, send the request once more."""
-        for token in self._tokens_to_try() if with_token else [""]:
-            auth_header = {"Authorization": f"Bearer {_validated_token(token)}"} if with_token else {}
-            self._rate_limiter.acquire()
-            with self._slots:
-                self._on_request(operation)
-                response = self._session.request(
-                    method,
-                    f"/api/v1{path}",
-                    body=body,
-                    parameters=params,
-                    headers={**headers, **auth_header},
-                    read_seconds=seconds,
-                )
-            if response.status != _UNAUTHORIZED:
-                break
-        return response
-
-    def _tokens_to_try(self) -> Iterator[str]:
-        """Yield the current token; if the caller continues after a rejection, yield a new token, if any."""
-        token = self._token.get()
-        yield token
-        if self._token.refresh(token):
-            yield self._token.get()
-
 
 def decode_body(response: HttpResponse, url: str) -> JsonObject:
     """Decode a response; raises TargetMisconfigured unless it is a JSON object."""
-    try:
-        return msgspec.json.decode(response.body, type=JsonObject)
-    except msgspec.DecodeError as error:
-        raise _unexpected_response(response, url) from error
-
-
-def _expect_member(response: HttpResponse, url: str, member: str | None) -> HttpResponse:
-    """Reject a response that lacks the expected JSON member, or that has a body if no member is expected."""
-    if response.body if member is None else not response.has_member(member):
-        raise _unexpected_response(response, url)
-    return response
-
-
-def _reject_html(response: HttpResponse, url: str) -> HttpResponse:
-    """Reject HTML with any status, because it comes from a proxy or a login page."""
-    if response.body.lstrip()[:1] == b"<":
-        raise _unexpected_response(response, url)
-    return response
-
-
-def _unexpected_response(response: HttpResponse, url: str) -> TargetMisconfigured:
-    excerpt = " ".join(response.text.split())[:100]
-    return TargetMisconfigured(f"{url} returned {excerpt!r} instead of the documented JSON: is it OpenMetadata?")
+    return decode_object(response, url, _PRODUCT)
 
 
 def _collection_path(path: str) -> str:
     """Cut a path after the collection, because names must not appear in logs."""
     return "/".join(path.split("/")[: 3 if path.startswith("/services/") else 2])
-
-
-def _validated_token(token: str) -> str:
-    """Return the token if it is valid in a header; otherwise the error of the HTTP library would contain it."""
-    if not (token.isascii() and token.isprintable() and " " not in token):
-        raise TargetMisconfigured("the token contains spaces, line breaks or invalid characters: copy it again")
-    return token
-
-
-def _encode_json(body: Any) -> bytes:
-    try:
-        return msgspec.json.encode(body)
-    except (TypeError, UnicodeEncodeError) as error:
-        raise TargetRejected(f"cannot be sent: {error}", 0) from error

@@ -314,8 +314,8 @@ MAPPINGS = [
 )  # fmt: skip
 def test_missing_services_are_reported(standin: OpenMetadata, create: str, level: str, message: str) -> None:
     from connectors.http import HttpSession
-    from connectors.openmetadata.auth import StaticToken
     from connectors.openmetadata.client import OpenMetadataClient as Client
+    from connectors.session import StaticToken
 
     client = Client(HttpSession(standin.url), StaticToken(standin.bot_token))
     client.put("services/databaseServices", {"name": "warehouse.eu", "serviceType": "Postgres"})

@@ -8,7 +8,7 @@ from bridge.doctor import sync
 from bridge.doctor.finding import Finding, Level
 from bridge.settings.openmetadata import OpenMetadataSettings
 from bridge.settings.target_names import TargetName
-from bridge.sync.openmetadata.options import OpenMetadataOptions
+from bridge.sync.openmetadata.context import OpenMetadataOptions
 from tests.factories import dataset, run_event
 from tests.standins.openmetadata import error, failing_rows
 from tests.sync.openmetadata_harness import LAYOUT, OpenMetadataHarness

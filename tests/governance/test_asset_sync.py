@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bridge.sync.openmetadata.options import OpenMetadataOptions
+from bridge.sync.openmetadata.context import OpenMetadataOptions
 from bridge.sync.sync_item import Outcome
 from mappers.openmetadata.governance import entity_columns
 from tests.factories import dataset, facet, run_event, schema

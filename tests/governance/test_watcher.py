@@ -13,8 +13,8 @@ from bridge.governance.pull import plan_file_edits, write_file
 from bridge.governance.remote_changes import RemoteChangeImporter
 from bridge.governance.watcher import AssetWatcher
 from bridge.sync.openmetadata.change_events import ChangeEventReader
-from connectors.openmetadata.auth import StaticToken
 from connectors.openmetadata.client import OpenMetadataClient
+from connectors.session import StaticToken
 from mappers.openmetadata.governance import TagVocabulary
 from tests.factories import dataset, facet, run_event, schema
 from tests.governance.asset_harness import (

@@ -3,11 +3,11 @@
 from typing import Any, Self
 
 from bridge.store.database import Database
-from bridge.sync.openmetadata.options import OpenMetadataOptions
+from bridge.sync.openmetadata.context import OpenMetadataOptions
 from bridge.sync.openmetadata.target import OpenMetadataTarget
 from connectors.http import HttpSession
-from connectors.openmetadata.auth import StaticToken, TokenProvider
 from connectors.openmetadata.client import OpenMetadataClient
+from connectors.session import StaticToken, TokenProvider
 from mappers.openmetadata.locations import ServiceLayout, ServiceMapping
 from tests.standins.openmetadata import OpenMetadata as StandIn
 from tests.sync.sync_harness import SyncHarness

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bridge.sync.openmetadata.options import OpenMetadataOptions
+from bridge.sync.openmetadata.context import OpenMetadataOptions
 from bridge.sync.sync_item import DELETION
 from mappers.openmetadata.locations import ServiceLayout, ServiceMapping
 from tests.factories import dataset, facet, lifecycle, run_event, schema

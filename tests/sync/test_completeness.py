@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from bridge.sync.comparison import ComparisonReport, KindReport, ReportBuilder, percent, read_report
-from bridge.sync.openmetadata.options import OpenMetadataOptions
+from bridge.sync.openmetadata.context import OpenMetadataOptions
 from bridge.sync.sync_item import DELETION
 from bridge.sync.target import ComparedBatch, Difference, ExpectedCount
 from tests.factories import Json, dataset, facet, run_event, schema

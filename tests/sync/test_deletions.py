@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from bridge.sync.openmetadata.options import OpenMetadataOptions
+from bridge.sync.openmetadata.context import OpenMetadataOptions
 from bridge.sync.sync_item import DELETION
 from tests.factories import Json, columns, dataset, facet, field, run_event, schema, transformation
 from tests.sync.openmetadata_harness import LAYOUT, OpenMetadataHarness

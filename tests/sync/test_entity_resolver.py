@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bridge.sync.openmetadata.options import OpenMetadataOptions
+from bridge.sync.openmetadata.context import OpenMetadataOptions
 from bridge.sync.sync_item import Outcome, SyncItem
 from mappers.openmetadata.locations import ServiceLayout, ServiceMapping
 from tests.factories import columns, dataset, dataset_event, field, run_event, schema, symlinks, transformation

@@ -12,7 +12,7 @@ from bridge.sync.canonical.lineage import read_consumption, read_lineage
 from bridge.sync.item_store import SyncItemStore
 from bridge.sync.mark_consumer import MarkConsumer
 from bridge.sync.openmetadata.affected_items import OpenMetadataAffectedItems
-from bridge.sync.openmetadata.options import OpenMetadataOptions
+from bridge.sync.openmetadata.context import OpenMetadataOptions
 from bridge.sync.sync_item import Outcome
 from mappers.logical_job import FoldingRule
 from tests.factories import Json, dataset, parent, run_event, spark_type

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from bridge.store.dirty_marks import mark_all
-from bridge.sync.item_queries import pushed_observations
-from bridge.sync.openmetadata.options import OpenMetadataOptions
+from bridge.sync.item_store import SyncItemStore
+from bridge.sync.openmetadata.context import OpenMetadataOptions
 from bridge.sync.sync_item import DELETION, Outcome
 from tests.factories import dataset, facet, run_event, schema
 from tests.standins.openmetadata import OpenMetadata as StandIn
@@ -234,7 +234,7 @@ def test_skips_kinds_disabled_in_settings(synced: OpenMetadataHarness, off: Json
     assert {batch.kind for batch in synced.reconciler.compare()} & observation_kinds == kinds
 
 
-def test_pushed_observations_are_read_by_index(sqlite_store: Any) -> None:
+def test_pushed_items_are_read_by_index(sqlite_store: Any) -> None:
     read, plans = sqlite_store.db.fetch_all, []
 
     class Explaining:
@@ -242,5 +242,6 @@ def test_pushed_observations_are_read_by_index(sqlite_store: Any) -> None:
             plans.extend(step for *_, step in read(f"EXPLAIN QUERY PLAN {query_id}", *values))
             return []
 
-    assert list(pushed_observations(Explaining(), "default", "openmetadata", "run", 10)) == []
+    items = SyncItemStore(Explaining(), "default", "openmetadata", lambda: 0)
+    assert list(items.pushed_by_entity("run", 10)) == []
     assert plans[0].startswith("SEARCH sync_item USING INDEX ix_sync_item__remote_id")

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from bridge.sync.openmetadata.options import OpenMetadataOptions
+from bridge.sync.openmetadata.context import OpenMetadataOptions
 from bridge.sync.sync_item import Outcome
 from mappers.openmetadata.locations import ServiceLayout
 from tests import factories as make

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bridge.sync.openmetadata.options import OpenMetadataOptions
+from bridge.sync.openmetadata.context import OpenMetadataOptions
 from bridge.sync.sync_item import Outcome
 from mappers.openmetadata.locations import ServiceLayout
 from tests.factories import dataset, dataset_event, facet, job_event, run_event, schema, symlinks

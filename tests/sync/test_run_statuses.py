@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bridge.sync.openmetadata.options import OpenMetadataOptions
+from bridge.sync.openmetadata.context import OpenMetadataOptions
 from bridge.sync.sync_item import Outcome
 from mappers.logical_job import FoldingRule
 from mappers.openmetadata.locations import ServiceLayout, ServiceMapping

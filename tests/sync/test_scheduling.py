@@ -9,8 +9,8 @@ import pytest
 from bridge.sync.openmetadata.entity_lookup import EntityLookup
 from bridge.sync.openmetadata.target import OpenMetadataTarget
 from connectors.http import HttpSession
-from connectors.openmetadata.auth import StaticToken
 from connectors.openmetadata.client import OpenMetadataClient
+from connectors.session import StaticToken
 from tests.factories import dataset, run_event, schema
 from tests.standins.client import running_standin, table
 from tests.standins.openmetadata import error, reset

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bridge.store.lineage.evidence import EdgeEvidenceReader
-from bridge.sync.openmetadata.options import OpenMetadataOptions
+from bridge.sync.openmetadata.context import OpenMetadataOptions
 from bridge.sync.sync_item import Outcome
 from mappers.openmetadata.locations import ServiceLayout
 from tests.sync.openmetadata_harness import HOME, OpenMetadataHarness

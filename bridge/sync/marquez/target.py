@@ -1,13 +1,14 @@
 """Marquez as a sync target."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from concurrent.futures import ThreadPoolExecutor
 
 from bridge.store.database import Database
 from bridge.store.event_log import create_run_index
+from bridge.store.identity_groups import group_ids
+from bridge.sync.canonical.governance import datasets_with_governance
 from bridge.sync.item_store import SyncItemStore
-from bridge.sync.marquez.affected_items import MarquezAffectedItems
 from bridge.sync.marquez.comparison import MarquezComparison
 from bridge.sync.marquez.context import NAME, MarquezContext
 from bridge.sync.marquez.declarations import (
@@ -19,11 +20,45 @@ from bridge.sync.marquez.declarations import (
 from bridge.sync.marquez.runs import RunPlan, RunSender, plan_runs
 from bridge.sync.request_pool import RequestPool
 from bridge.sync.sync_item import Completed, Failure, Outcome, SyncItem
-from bridge.sync.target import AffectedItems, BatchResult, ComparedBatch, ExpectedCount, PlanStep, TargetIdentity
+from bridge.sync.target import (
+    Affected,
+    AffectedItems,
+    BatchResult,
+    ComparedBatch,
+    ExpectedCount,
+    ItemKey,
+    PlanStep,
+    TargetIdentity,
+)
 from connectors.marquez.client import MarquezClient
 
 #: Batch size; Marquez ingests about 30 events per second.
 _BATCH_SIZE = 50
+
+
+class MarquezAffectedItems:
+    """Determines which items a change affects. Not thread-safe."""
+
+    def __init__(self, db: Database, org: str, items: SyncItemStore) -> None:
+        self._db = db
+        self._org = org
+        self._items = items
+
+    def of_marks(self, marks: Mapping[str, set[bytes]]) -> Affected:
+        """Runs, jobs and governed datasets that dirty marks affect."""
+        items = {(kind, key) for kind in ("run", "job") for key in marks.get(kind, ())}
+        datasets = marks.get("dataset", set())
+        governed = datasets_with_governance(self._db, self._org, datasets) | self._previously_governed(datasets)
+        return Affected(items | {("dataset", key) for key in governed})
+
+    def of_results(self, kind: str, results: Iterable[Completed]) -> set[ItemKey]:  # noqa: ARG002
+        """Nothing: items of Marquez do not depend on the results of other items."""
+        return set()
+
+    def _previously_governed(self, datasets: Collection[bytes]) -> set[bytes]:
+        """Datasets that had governance before, under any of their names."""
+        groups = set(group_ids(self._db, self._org, datasets).values())
+        return set(self._items.get("dataset", groups | set(datasets)))
 
 
 class MarquezTarget:

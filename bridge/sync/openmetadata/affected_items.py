@@ -1,5 +1,6 @@
 """Determines which sync items a change affects."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
@@ -7,13 +8,13 @@ from bridge.store.database import Database
 from bridge.store.governance_facets import EXPECTATIONS, datasets_with_facet
 from bridge.store.identity_groups import group_ids, member_ids
 from bridge.store.job_families import family_members, logical_jobs
-from bridge.store.lineage.evidence import EdgeEvidenceReader
+from bridge.store.lineage.evidence import NO_TIME_LIMIT, EdgeEvidenceReader
+from bridge.store.lineage.retirement import RetirementPolicy
 from bridge.sync.canonical.governance import ACCESS_POLICIES_KEY, datasets_with_governance, datasets_with_results
 from bridge.sync.canonical.jobs import facet_texts
 from bridge.sync.canonical.quality import checks_of_datasets, checks_of_jobs, checks_of_results, results_of_checks
 from bridge.sync.canonical.runs import LogicalRuns
 from bridge.sync.edge_store import EdgeStore
-from bridge.sync.expiry import runs_crossing_retirement
 from bridge.sync.item_store import SyncItemStore
 from bridge.sync.openmetadata.desired_entities import EntityRecord
 from bridge.sync.sync_item import Completed, Outcome
@@ -59,6 +60,9 @@ _WRITING_RUNS = _RUNS_OF_DATASETS.format(table="ol_run_output")
 _READING_RUNS = _RUNS_OF_DATASETS.format(table="ol_run_input")
 _PARENT_RUNS = "SELECT parent_run_id FROM ol_run WHERE org_id = ?1 AND run_id {ids} AND parent_run_id IS NOT NULL"
 _RUNS_OF_JOBS = "SELECT run_id FROM ol_run WHERE org_id = ?1 AND job_id {ids}"
+_RUNS_BETWEEN = """
+SELECT run_id FROM ol_run WHERE org_id = ?1 AND job_id {ids} AND started_at >= ?2 AND started_at < ?3
+"""
 
 #: Kinds whose dirty marks have the same keys as their items.
 _SAME_KEY_KINDS = ("check", "result", "profile")
@@ -90,7 +94,7 @@ class OpenMetadataAffectedItems:
         """
         runs = marks.get("run", set())
         run_items, jobs_of_runs = self._run_items(runs)
-        crossing_runs = runs_crossing_retirement(self._db, self._org, self._folding, jobs_of_runs)
+        crossing_runs = _runs_crossing_retirement(self._db, self._org, self._folding, jobs_of_runs)
         all_runs = runs | crossing_runs | self._select(_CHILD_RUNS, marks.get("children", set()))
         lineage_targets = self._select(_OUTPUTS, all_runs) | self._select(_COLUMN_TARGETS_OF_RUNS, all_runs)
         hashes, changed_jobs = self._family_hashes(marks.get("job", set()))
@@ -249,3 +253,23 @@ def _has_new_shape(completed: Completed) -> bool:
 def _became_alias(completed: Completed) -> bool:
     """Whether a dataset was a separate entity and is now an alias of another dataset."""
     return completed.outcome is Outcome.UNWANTED and completed.item.outcome != Outcome.UNWANTED
+
+
+def _runs_crossing_retirement(db: Database, org: str, rule: FoldingRule, jobs: Iterable[bytes]) -> set[bytes]:
+    """Runs that entered or left the retirement window of these jobs.
+
+    `jobs` contains a job once per changed run: n changed runs move the window by at most n runs in either direction.
+    """
+    if not rule.retire_after:
+        return set()
+    retirement = RetirementPolicy(db, org, rule)
+    runs: set[bytes] = set()
+    for job, changed_runs in Counter(jobs).items():
+        starts = retirement.complete_run_starts(job, rule.retire_after + changed_runs)
+        if len(starts) >= rule.retire_after - changed_runs:
+            newest_index = rule.retire_after - 1 - changed_runs
+            until = starts[newest_index] + 1 if newest_index >= 0 and starts else NO_TIME_LIMIT
+            since = starts[-1] if len(starts) == rule.retire_after + changed_runs else 0
+            members = sorted(family_members(db, org, rule, [job])[job])
+            runs |= {run for (run,) in db.fetch_for_ids(_RUNS_BETWEEN, members, org, since, until)}
+    return runs

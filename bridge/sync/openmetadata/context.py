@@ -1,19 +1,50 @@
-"""Context of the OpenMetadata pushers."""
+"""Context and options of the OpenMetadata pushers."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from bridge.sync.context import TargetContext
-from bridge.sync.openmetadata.options import OpenMetadataOptions
+from bridge.sync.openmetadata.parents import CreatePolicy
 from bridge.sync.sync_item import Completed, Failure
 from connectors.errors import TargetRejected, TargetUnavailable
 from connectors.openmetadata.client import OpenMetadataClient
 from mappers.errors import LineageBridgeError
+from mappers.governance.merge import MergePolicy
+from mappers.logical_job import FoldingRule
+from mappers.openmetadata.governance import TagVocabulary
+from mappers.openmetadata.locations import ServiceLayout
 
-OpenMetadataContext: TypeAlias = TargetContext[OpenMetadataClient, OpenMetadataOptions]
 NOT_FOUND = 404
 #: Error message if a run status names a task that the pipeline does not have any longer.
 _UNKNOWN_TASK = "Invalid task name"
+
+
+class OpenMetadataOptions(NamedTuple):
+    """Options of the OpenMetadata target."""
+
+    layout: ServiceLayout = ServiceLayout()
+    folding: FoldingRule = FoldingRule()
+    create: CreatePolicy = "all"
+    unresolved: Literal["report", "own_service"] = "report"
+    register_on_completion: bool = True
+    update_on_schema_change: bool = True
+    track_lineage: bool = True
+    track_column_lineage: bool = True
+    publish_quality_results: bool = True
+    publish_profiling_metrics: bool = True
+    sync_governance_metadata: bool = True
+    vocabulary: TagVocabulary = TagVocabulary()
+    #: Policies for governance conflicts: the default, and those for single fields.
+    conflicts: MergePolicy = "report"
+    conflicts_by_field: tuple[tuple[str, MergePolicy], ...] = ()
+    batch_size: int = 100
+    concurrency: int = 8
+    service_description: str = ""
+    #: If more deletions are pending, they wait for an operator.
+    max_deletions: int = 50
+
+
+OpenMetadataContext: TypeAlias = TargetContext[OpenMetadataClient, OpenMetadataOptions]
 
 
 def retry_if_missing(error: LineageBridgeError) -> LineageBridgeError:

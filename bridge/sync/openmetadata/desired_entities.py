@@ -9,7 +9,7 @@ from bridge.store.database import Database
 from bridge.store.lineage.graph import LineageGraph
 from bridge.sync.canonical.datasets import CanonicalDataset, read_asset_only, read_datasets, read_without_complete_run
 from bridge.sync.canonical.jobs import CanonicalJob, read_jobs
-from bridge.sync.openmetadata.options import OpenMetadataOptions
+from bridge.sync.openmetadata.context import OpenMetadataOptions
 from bridge.sync.sync_item import Completed, ItemRecord, Outcome, SyncItem, fingerprint
 from mappers.canonical_json import JsonObject
 from mappers.naming import storage_path

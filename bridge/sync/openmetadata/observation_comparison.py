@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from bridge.sync.item_queries import PushedObservation, items_with_history, pushed_observations
 from bridge.sync.openmetadata.context import OpenMetadataContext, contains
 from bridge.sync.openmetadata.observations import ObservationLocation, ObservationPusher, stale_locations
 from bridge.sync.openmetadata.restored_entities import RESTORED
@@ -27,26 +26,18 @@ class ObservationComparison:
 
     def compare(self, pusher: ObservationPusher) -> Iterator[ComparedBatch]:
         """Compare all pushed observations of one kind."""
-        for page in pushed_observations(self._ctx.db, self._ctx.org, self._ctx.target, pusher.kind, _BATCH_SIZE):
-            observations_by_entity = [
-                list(entity_observations)
-                for _, entity_observations in groupby(
-                    page, lambda observation: observation.remote.id.rpartition("/")[0]
-                )
-            ]
-            items = self._ctx.items.get(pusher.kind, [observation.key for observation in page])
-            bodies = pusher.expected_bodies(list(items.values()))
-            rows_by_entity = self._ctx.pool.map(
-                lambda entity_observations: _read(pusher, entity_observations), observations_by_entity
-            )
+        for items in self._ctx.items.pushed_by_entity(pusher.kind, _BATCH_SIZE):
+            by_entity = [list(group) for _, group in groupby(items, lambda item: _location(item).id)]
+            bodies = pusher.expected_bodies(items)
+            rows_by_entity = self._ctx.pool.map(lambda group: _read_rows(pusher, group), by_entity)
             differences = [
-                Difference(pusher.kind, observation.key, _display_name(observation), description)
-                for entity_observations, rows in zip(observations_by_entity, rows_by_entity, strict=True)
+                _difference(item, _location(item), description)
+                for entity_items, rows in zip(by_entity, rows_by_entity, strict=True)
                 if rows is not None  # otherwise reported as a missing entity
-                for observation in entity_observations
-                if (description := self._describe(bodies.get(observation.key), rows.get(observation.timestamp, ())))
+                for item in entity_items
+                if (description := self._describe(bodies.get(item.key), rows.get(_location(item).timestamp, ())))
             ]
-            yield ComparedBatch(pusher.kind, len(page), differences)
+            yield ComparedBatch(pusher.kind, len(items), differences)
 
     def _describe(self, body: JsonObject | None, rows: Sequence[JsonObject]) -> str | None:
         """Describe how the rows at the time of an observation differ from the observation; None if they match."""
@@ -68,14 +59,13 @@ class ObservationComparison:
 
     def compare_deleted(self, pusher: ObservationPusher) -> Iterator[ComparedBatch]:
         """Find deleted observations that exist again at their old locations."""
-        for keys in items_with_history(self._ctx.db, self._ctx.org, self._ctx.target, pusher.kind, _BATCH_SIZE):
-            items = self._ctx.items.get(pusher.kind, keys).values()
+        for items in self._ctx.items.with_record(pusher.kind, _BATCH_SIZE):
             locations = [(item, location) for item in items for location in self._stale_locations(item)]
             rows_by_location = self._ctx.pool.map(
                 lambda entry: pusher.read_remote(entry[1].entity, entry[1].timestamp, entry[1].timestamp), locations
             )
             differences = [
-                Difference(pusher.kind, item.key, f"{location.entity} at {location.timestamp}", RESTORED)
+                _difference(item, location, RESTORED)
                 for (item, location), rows in zip(locations, rows_by_location, strict=True)
                 if any(self._belongs_to(item, row) for row in rows or ())
             ]
@@ -99,12 +89,10 @@ class ObservationComparison:
             return False
 
 
-def _read(
-    pusher: ObservationPusher, entity_observations: Sequence[PushedObservation]
-) -> dict[int, list[JsonObject]] | None:
+def _read_rows(pusher: ObservationPusher, items: Sequence[SyncItem]) -> dict[int, list[JsonObject]] | None:
     """Rows of one entity by time; None if the entity does not exist."""
-    times = [observation.timestamp for observation in entity_observations]
-    rows = pusher.read_remote(entity_observations[0].remote.name, min(times), max(times))
+    times = [_location(item).timestamp for item in items]
+    rows = pusher.read_remote(_location(items[0]).entity, min(times), max(times))
     if rows is None:
         return None
     rows_by_time: dict[int, list[JsonObject]] = {}
@@ -113,5 +101,10 @@ def _read(
     return rows_by_time
 
 
-def _display_name(observation: PushedObservation) -> str:
-    return f"{observation.remote.name} at {observation.timestamp}"
+def _location(item: SyncItem) -> ObservationLocation:
+    assert item.remote is not None  # noqa: S101 - the item was pushed
+    return ObservationLocation.of(item.remote)
+
+
+def _difference(item: SyncItem, location: ObservationLocation, description: str) -> Difference:
+    return Difference(item.kind, item.key, f"{location.entity} at {location.timestamp}", description)

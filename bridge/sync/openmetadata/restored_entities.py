@@ -6,7 +6,6 @@ from typing import NamedTuple
 import msgspec
 
 from bridge.sync.edge_store import EdgeStore
-from bridge.sync.item_queries import items_with_history
 from bridge.sync.openmetadata.context import OpenMetadataContext
 from bridge.sync.openmetadata.edge_writer import LineageRecord
 from bridge.sync.openmetadata.entity_lookup import COLLECTIONS, EntityLookup
@@ -60,10 +59,8 @@ class RestoredEntityComparison:
     def compare(self) -> Iterator[ComparedBatch]:
         """Check all deleted edges, then all deleted entities."""
         if self._ctx.options.track_lineage:
-            for keys in items_with_history(self._ctx.db, self._ctx.org, self._ctx.target, "lineage", _BATCH_SIZE):
-                yield self._compare_deleted_edges(list(self._ctx.items.get("lineage", keys).values()))
-        for keys in items_with_history(self._ctx.db, self._ctx.org, self._ctx.target, DELETION, _BATCH_SIZE):
-            yield self._compare_deleted_entities(list(self._ctx.items.get(DELETION, keys).values()))
+            yield from map(self._compare_deleted_edges, self._ctx.items.with_record("lineage", _BATCH_SIZE))
+        yield from map(self._compare_deleted_entities, self._ctx.items.with_record(DELETION, _BATCH_SIZE))
 
     def _compare_deleted_edges(self, items: Sequence[SyncItem]) -> ComparedBatch:
         edges = [(item.key, edge) for item in items for edge in item.read_record(LineageRecord).deleted]

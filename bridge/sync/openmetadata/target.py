@@ -11,14 +11,13 @@ from bridge.sync.item_store import SyncItemStore
 from bridge.sync.openmetadata.access_policies import AccessPolicyPusher
 from bridge.sync.openmetadata.affected_items import OpenMetadataAffectedItems
 from bridge.sync.openmetadata.comparison import OpenMetadataComparison
-from bridge.sync.openmetadata.context import OpenMetadataContext, retry_if_missing
+from bridge.sync.openmetadata.context import OpenMetadataContext, OpenMetadataOptions, retry_if_missing
 from bridge.sync.openmetadata.deletions import EntityDeleter, remote_of
 from bridge.sync.openmetadata.desired_entities import DesiredEntity, desired_datasets, desired_pipelines
 from bridge.sync.openmetadata.entities import EntityPusher
 from bridge.sync.openmetadata.entity_lookup import EntityLookup
 from bridge.sync.openmetadata.governance import GovernancePusher
 from bridge.sync.openmetadata.lineage import LineagePusher
-from bridge.sync.openmetadata.options import OpenMetadataOptions
 from bridge.sync.openmetadata.profiles import ProfilePusher
 from bridge.sync.openmetadata.quality_checks import QualityCheckPusher
 from bridge.sync.openmetadata.run_statuses import RunStatusPusher

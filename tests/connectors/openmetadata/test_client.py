@@ -10,9 +10,10 @@ import pytest
 
 from connectors.errors import NoResponse, TargetMisconfigured, TargetRejected, TargetUnavailable, Unreachable
 from connectors.http import HttpResponse, HttpSession
-from connectors.openmetadata.auth import StaticToken, TokenProvider, file_token, login_token, oauth_client_token
+from connectors.openmetadata.auth import file_token, login_token, oauth_client_token
 from connectors.openmetadata.client import OpenMetadataClient as Client
 from connectors.openmetadata.response_errors import response_error
+from connectors.session import StaticToken, TokenProvider
 from mappers.errors import LineageBridgeError
 from tests.standins.openmetadata import OpenMetadata, error, html, reset
 

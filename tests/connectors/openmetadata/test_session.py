@@ -11,10 +11,10 @@ import pytest
 
 from connectors.errors import NoResponse, TargetMisconfigured, TargetRejected, TargetUnavailable, Unreachable
 from connectors.http import HttpSession
-from connectors.openmetadata.auth import StaticToken, TokenProvider, login_token
+from connectors.openmetadata.auth import login_token
 from connectors.openmetadata.client import OpenMetadataClient as Client
 from connectors.openmetadata.compatibility import ServerFeatures, server_features
-from connectors.session import RateLimiter
+from connectors.session import RateLimiter, StaticToken, TokenProvider
 from mappers.errors import LineageBridgeError
 from tests.standins.openmetadata import Fault, OpenMetadata, error, html, reset
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from connectors.http import HttpSession
-from connectors.openmetadata.auth import StaticToken
 from connectors.openmetadata.client import OpenMetadataClient as Client
+from connectors.session import StaticToken
 from mappers.canonical.columns import SchemaColumn
 from mappers.openmetadata.columns import column_paths
 from mappers.openmetadata.entity_requests import DatasetContent, dataset_requests

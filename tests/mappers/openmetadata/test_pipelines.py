@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from connectors.http import HttpSession
-from connectors.openmetadata.auth import StaticToken
 from connectors.openmetadata.client import OpenMetadataClient as Client
+from connectors.session import StaticToken
 from mappers.openmetadata.fqn import EntityName, entity_name
 from mappers.openmetadata.locations import ServiceLayout, ServiceMapping, ServiceRef
 from mappers.openmetadata.pipelines import (

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from connectors.http import HttpSession
-from connectors.openmetadata.auth import StaticToken
 from connectors.openmetadata.client import OpenMetadataClient as Client
+from connectors.session import StaticToken
 from mappers.openmetadata.preserved_fields import FIELDS_ERASED_BY_PUT, READ_FIELDS, preserve_fields
 from tests.standins.client import SERVICES, put
 from tests.standins.client import make_client as raw_client
