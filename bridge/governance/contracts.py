@@ -111,24 +111,24 @@ class ContractChecker:
     def _check_batch(
         self, contracts: dict[bytes, ActiveContract], members: Sequence[GroupMember]
     ) -> Iterator[ContractCheck]:
-        checks = {member.dataset_id: assertion_id(member.dataset_id, CHECK, CHECK, None) for member in members}
-        last_checked = dict(self._db.fetch_for_ids(_LAST_CHECKED, sorted(checks.values()), self._org))
-        start_times = {
-            dataset: last_checked[check] - _LATE_ARRIVAL_MICROS
-            for dataset, check in checks.items()
-            if check in last_checked
+        check_ids = {member.dataset_id: assertion_id(member.dataset_id, CHECK, CHECK, None) for member in members}
+        last_checked = dict(self._db.fetch_for_ids(_LAST_CHECKED, sorted(check_ids.values()), self._org))
+        since = {
+            dataset: last_checked[check_id] - _LATE_ARRIVAL_MICROS
+            for dataset, check_id in check_ids.items()
+            if check_id in last_checked
         }
         checked_times: dict[bytes, set[int]] = {}
-        check_start_times = [(checks[dataset], time) for dataset, time in start_times.items()]
-        for check, time in self._db.fetch_for_keys(_CHECKED_TIMES, check_start_times, self._org):
-            checked_times.setdefault(check, set()).add(time)
-        versions = self._read_versions(start_times, _MAX_VERSIONS)
-        never_checked = checks.keys() - start_times.keys()
+        since_by_check = [(check_ids[dataset], time) for dataset, time in since.items()]
+        for check_id, time in self._db.fetch_for_keys(_CHECKED_TIMES, since_by_check, self._org):
+            checked_times.setdefault(check_id, set()).add(time)
+        versions = self._read_versions(since, _MAX_VERSIONS)
+        never_checked = check_ids.keys() - since.keys()
         versions |= self._read_versions(dict.fromkeys(never_checked, 0), limit=1)
         for group_id, dataset, namespace, name in members:
             contract, dataset_versions = contracts[group_id], versions.get(dataset, [])
             for checked_at, run, columns in _unchecked_versions(
-                dataset_versions, contract, checked_times.get(checks[dataset], set())
+                dataset_versions, contract, checked_times.get(check_ids[dataset], set())
             ):
                 violations = contract_violations(contract.columns, msgspec.json.decode(columns))
                 yield ContractCheck(namespace, name, checked_at, run, contract, violations)
@@ -143,11 +143,11 @@ class ContractChecker:
                 )
         return contracts
 
-    def _read_versions(self, start_times: Mapping[bytes, int], limit: int) -> dict[bytes, list[tuple[int, str, str]]]:
+    def _read_versions(self, since: Mapping[bytes, int], limit: int) -> dict[bytes, list[tuple[int, str, str]]]:
         """Versions of each dataset since the time given for the dataset, newest first, with run and columns."""
         versions: dict[bytes, list[tuple[int, str, str]]] = {}
         for dataset, produced_at, run, columns in self._db.fetch_for_keys(
-            _VERSIONS, sorted(start_times.items()), self._org, limit
+            _VERSIONS, sorted(since.items()), self._org, limit
         ):
             versions.setdefault(dataset, []).append((produced_at, run, columns))
         return versions

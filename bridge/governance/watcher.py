@@ -69,9 +69,9 @@ class AssetWatcher:
         return PollResult(changed, problems, contract_checks, events, imported)
 
     def _apply_files(self) -> tuple[int, int]:
-        """Apply the files whenever one of them has changed, and periodically in order to match new datasets.
+        """Apply the files if one of them has changed or a match against new datasets is due.
 
-        Returns the numbers of changed datasets and of problems.
+        Returns the number of changed datasets and the number of problems.
         """
         now = self._clock()
         stamps = {

@@ -1,1 +1,1 @@
-"""Process framework: jobs as a YAML file and SQL, run on PySpark."""
+"""Process framework: jobs defined in YAML and SQL, run on PySpark."""

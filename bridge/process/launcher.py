@@ -91,7 +91,10 @@ class LazySparkSession:
 
 
 def process_session(options: LaunchOptions) -> LazySparkSession:
-    """Session of a process; its application is named differently from the process, because both are jobs."""
+    """Spark session of a process.
+
+    The suffix of the application name keeps the OpenLineage job of the application apart from that of the process.
+    """
     return LazySparkSession(f"{options.request.definition.process.name}.spark", options.spark_conf)
 
 

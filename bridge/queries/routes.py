@@ -22,13 +22,13 @@ def routes_of(query_type: type[Query[Any]]) -> list[str]:
 
 
 def id_route(query_type: type[Query[Any]]) -> str:
-    """Return the route by which a query is requested with the id of its subject, if there is such a route."""
+    """Return the route that takes the id of the query's subject; without a subject, its only route."""
     path = query_type.path.replace(_FIELD, "")
     return f"{_ROOT}/{query_type.subject}/{{id}}{path}" if query_type.subject else f"{_ROOT}{path}"
 
 
 def name_route(query_type: type[Query[Any]]) -> str | None:
-    """Return the route by which a query is requested with its subject's name; None if the subject has no name."""
+    """Return the route that takes the name of the query's subject; None if the subject has no name."""
     if query_type.subject in {None, "run"}:
         return None
     return id_route(query_type).replace("{id}", "by-name")

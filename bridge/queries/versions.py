@@ -213,8 +213,8 @@ class PartitionsQuery(DatasetSubjectQuery[Page[PartitionResult]], frozen=True, k
         dataset, versions = self.group_id(ctx), VersionReader(ctx.db, ctx.org)
         newest = versions.list_newest(dataset)
         entries = PublicationHistory(ctx.db, ctx.org).layers(dataset)[::-1]
-        published = versions.get_many(dataset, {entry.version for entry in entries})
-        layers = [published[entry.version] for entry in entries if entry.version in published]
+        versions_by_id = versions.get_many(dataset, {entry.version for entry in entries})
+        published_versions = [versions_by_id[entry.version] for entry in entries if entry.version in versions_by_id]
         invalid = _invalid_reasons(newest)
         partitions = sorted({partition for version in newest for partition in _partitions_of(version)})
         (after,) = read_cursor(self.after, tuple[str]) or ("",)
@@ -222,16 +222,15 @@ class PartitionsQuery(DatasetSubjectQuery[Page[PartitionResult]], frozen=True, k
         page, next_cursor = paginate(candidates, self.limit, lambda partition: (partition,))
         results = []
         for partition in page:
-            readable = (version for version in newest if _is_readable(version, partition))
-            top_layers = (version for version in layers if version.has_partition(partition))
-            latest, published_version = next(readable, None), next(top_layers, None)
+            latest = next((version for version in newest if _is_readable(version, partition)), None)
+            published = next((version for version in published_versions if version.has_partition(partition)), None)
+            if published and not _is_readable(published, partition):
+                published = None
             results.append(
                 PartitionResult(
                     partition,
                     latest.tag if latest else None,
-                    published_version.tag
-                    if published_version and _is_readable(published_version, partition)
-                    else None,
+                    published.tag if published else None,
                     invalid.get(partition, {}),
                 )
             )

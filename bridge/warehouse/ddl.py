@@ -10,7 +10,7 @@ from bridge.store.migrations import HEAD
 from bridge.store.schema import SPEC_VERSION
 from bridge.warehouse.dialect import WarehouseDialect
 from bridge.warehouse.openlineage_tables import ol_schema_version
-from bridge.warehouse.partitions import DateRange, partition_clause, partition_statements
+from bridge.warehouse.partitions import DateRange, partition_statements, storage_clause
 from bridge.warehouse.sqlalchemy_dialect import sqlalchemy_dialect
 from bridge.warehouse.table_sets import TableSet
 
@@ -109,7 +109,7 @@ def _header_lines(dialect: WarehouseDialect) -> Iterator[str]:
 
 
 def _create_table_statement(dialect: WarehouseDialect, sa_dialect: Dialect, table: sa.Table, days: DateRange) -> str:
-    statement = _compile_sql(sa.schema.CreateTable(table), sa_dialect) + partition_clause(dialect, table, days)
+    statement = _compile_sql(sa.schema.CreateTable(table), sa_dialect) + storage_clause(dialect, table, days)
     # By default, Teradata checks every inserted row for duplicates.
     return (
         statement.replace("CREATE TABLE", "CREATE MULTISET TABLE", 1)

@@ -33,12 +33,12 @@ def date_range(today: date, first: date | None = None, last: date | None = None)
     return DateRange(first, last)
 
 
-def partition_clause(dialect: WarehouseDialect, table: sa.Table, days: DateRange) -> str:
-    """Partition clause at the end of CREATE TABLE."""
+def storage_clause(dialect: WarehouseDialect, table: sa.Table, days: DateRange) -> str:
+    """Clauses for the distribution and partitioning of rows at the end of CREATE TABLE."""
     column = str(table.info["by_day"]).upper()
     primary_index = f"\nPRIMARY INDEX ({_first_key_column(table)})" if dialect is WarehouseDialect.teradata else ""
     if not column:
-        # By default, Teradata distributes rows by a single-column key.
+        # Teradata makes a single-column primary key the primary index by default.
         return primary_index if len(table.primary_key.columns) > 1 else ""
     match dialect:
         case WarehouseDialect.postgresql:

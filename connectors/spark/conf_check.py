@@ -33,7 +33,7 @@ def check_packages(conf: Mapping[str, str], release: SparkRelease | None) -> Ite
     if not listeners:
         remedy = f"add {release.listener}" if release else "add the listener's package"
         problem = "does not contain the listener; it must then be in Spark's jars directory"
-        yield ConfProblem("spark.jars.packages", ProblemEffect.doubtful, problem, remedy)
+        yield ConfProblem("spark.jars.packages", ProblemEffect.maybe_intended, problem, remedy)
     for key, match in listeners:
         yield from _check_listener_package(key, match[1], match[2], release)
     for catalog, pattern in _FORMAT_PACKAGES.items():
@@ -47,13 +47,13 @@ def _check_listener_package(
 ) -> Iterator[ConfProblem]:
     if scala is None:
         remedy = f"add {release.listener}" if release else "use openlineage-spark_2.12 or openlineage-spark_2.13"
-        yield ConfProblem(key, ProblemEffect.silent, "contains the listener without a Scala version", remedy)
+        yield ConfProblem(key, ProblemEffect.events_lost, "contains the listener without a Scala version", remedy)
     elif release and scala != release.scala:
         problem = f"contains the listener for Scala {scala}, but Spark {release.name} uses Scala {release.scala}"
-        yield ConfProblem(key, ProblemEffect.silent, problem, f"add {release.listener}")
+        yield ConfProblem(key, ProblemEffect.events_lost, problem, f"add {release.listener}")
     if version != LISTENER_VERSION:
         problem = f"contains listener {version}, but keys are checked against {LISTENER_VERSION}"
-        yield ConfProblem(key, ProblemEffect.doubtful, problem, "check that it supports these keys")
+        yield ConfProblem(key, ProblemEffect.maybe_intended, problem, "check that it supports these keys")
 
 
 def _check_table_format(
@@ -62,11 +62,11 @@ def _check_table_format(
     package = release.package_or_none(catalog)
     if package is None:
         problem = f"contains {artifact}, but {catalog} has no release for Spark {release.name}"
-        yield ConfProblem(key, ProblemEffect.silent, problem, f"remove it, or use {releases_with(catalog)}")
+        yield ConfProblem(key, ProblemEffect.events_lost, problem, f"remove it, or use {releases_with(catalog)}")
     elif artifact != package.split(":")[1]:
         yield ConfProblem(
             key,
-            ProblemEffect.silent,
+            ProblemEffect.events_lost,
             f"contains {artifact}, which does not support Spark {release.name}",
             f"use {package}",
         )
@@ -111,12 +111,12 @@ def _check_foreign_keys(conf: Mapping[str, str], accepted: AcceptedKeys) -> Iter
                 else nearest_key(listener_key, accepted.keys, _MIN_SIMILARITY) or listener_key
             )
             yield ConfProblem(
-                key, ProblemEffect.ignored, f"does not begin with {PREFIX}", f"write {PREFIX}{suggestion}"
+                key, ProblemEffect.setting_ignored, f"does not begin with {PREFIX}", f"write {PREFIX}{suggestion}"
             )
         elif not key.startswith("spark."):
             suggestion = nearest_key(key, accepted.keys, _MIN_SIMILARITY) or ""
             remedy = f"write {PREFIX}{suggestion}" if suggestion else "prefix it with spark. or remove it"
-            yield ConfProblem(key, ProblemEffect.ignored, "does not begin with spark.", remedy)
+            yield ConfProblem(key, ProblemEffect.setting_ignored, "does not begin with spark.", remedy)
 
 
 def _check_key(
@@ -129,7 +129,7 @@ def _check_key(
         return
     # The listener rejects unknown keys of a transport inside another one, and ignores all other unknown keys.
     is_inner = key.startswith(("transport.transports.", "transport.transport."))
-    effect = ProblemEffect.silent if is_inner else ProblemEffect.ignored
+    effect = ProblemEffect.events_lost if is_inner else ProblemEffect.setting_ignored
     parent_key = next((section for section in parent_sections(key) if find_key(section, accepted.keys)), None)
     conf_without_types = {
         other_key: other_value for other_key, other_value in listener_conf.items() if not other_key.endswith(".type")
@@ -137,13 +137,13 @@ def _check_key(
     if parent_key:
         yield ConfProblem(
             name,
-            ProblemEffect.silent,
+            ProblemEffect.events_lost,
             f"extends {parent_key}, which is a value and not a section",
             _suggestion(key, accepted),
         )
     elif is_section(key, accepted.keys):
         yield ConfProblem(
-            name, ProblemEffect.silent, "is a section and cannot have a value", _suggestion(f"{key}.", accepted)
+            name, ProblemEffect.events_lost, "is a section and cannot have a value", _suggestion(f"{key}.", accepted)
         )
     elif find_key(key, accepted_keys(conf_without_types).keys):
         yield ConfProblem(name, effect, "belongs to another type", "remove it, or set the type that it belongs to")
@@ -159,7 +159,7 @@ def _check_untyped_sections(accepted: AcceptedKeys) -> Iterator[ConfProblem]:
     for prefix in accepted.untyped:
         choices = accepted.keys[f"{prefix}type"].choices
         yield ConfProblem(
-            f"{PREFIX}{prefix}type", ProblemEffect.silent, "is missing, but other keys of its section are set",
+            f"{PREFIX}{prefix}type", ProblemEffect.events_lost, "is missing, but other keys of its section are set",
             f"set it to {' or '.join(choices)}",
         )  # fmt: skip
 
@@ -169,20 +169,26 @@ def _check_transport(prefix: str, listener_conf: Mapping[str, str]) -> Iterator[
     kind, name = listener_conf.get(f"{prefix}type", "").lower(), f"{PREFIX}{prefix}"
     if not any(key.startswith(prefix) for key in listener_conf):
         yield ConfProblem(
-            f"{name}type", ProblemEffect.silent, "is missing: events go to the log only", "set it to http or file"
+            f"{name}type",
+            ProblemEffect.events_lost,
+            "is missing: events go to the log only",
+            "set it to http or file",
         )
     elif kind == "console":
         yield ConfProblem(
-            f"{name}type", ProblemEffect.doubtful, "is console: events go to the log only", "use http or file"
+            f"{name}type", ProblemEffect.maybe_intended, "is console: events go to the log only", "use http or file"
         )
     for transport_type, key in (("http", "url"), ("file", "location"), ("kafka", "topicName")):
         if kind == transport_type and f"{prefix}{key}" not in listener_conf:
             yield ConfProblem(
-                f"{name}{key}", ProblemEffect.silent, "is missing", f"set the destination of the {kind} transport"
+                f"{name}{key}",
+                ProblemEffect.events_lost,
+                "is missing",
+                f"set the destination of the {kind} transport",
             )
     if kind == "file" and not listener_conf.get(f"{prefix}location", "/").strip().startswith("/"):
         problem = "is not an absolute path: it depends on the driver's working directory; a bare name is ignored"
-        yield ConfProblem(f"{name}location", ProblemEffect.silent, problem, "use an absolute path")
+        yield ConfProblem(f"{name}location", ProblemEffect.events_lost, problem, "use an absolute path")
     if kind == "http":
         yield from _check_http_transport(prefix, listener_conf)
     inner_prefix = f"{prefix}transports."
@@ -190,7 +196,7 @@ def _check_transport(prefix: str, listener_conf: Mapping[str, str]) -> Iterator[
     inner_names = sorted({key.partition(".")[0] for key in inner_keys})
     if kind == "composite" and not inner_names:
         yield ConfProblem(
-            f"{name}transports", ProblemEffect.silent, "are missing", f"write {name}transports.<name>.type"
+            f"{name}transports", ProblemEffect.events_lost, "are missing", f"write {name}transports.<name>.type"
         )
     for inner_name in inner_names if kind == "composite" else []:
         yield from _check_transport(f"{inner_prefix}{inner_name}.", listener_conf)
@@ -214,7 +220,7 @@ def _check_transport_order(prefix: str, kinds: list[str], listener_conf: Mapping
         problem = "run in order of their names, HTTP before file: the file misses events that HTTP failed to send"
         yield ConfProblem(
             f"{PREFIX}{prefix}transports",
-            ProblemEffect.doubtful,
+            ProblemEffect.maybe_intended,
             problem,
             "rename the file transport so that it comes first",
         )
@@ -230,7 +236,7 @@ def _check_http_transport(prefix: str, listener_conf: Mapping[str, str]) -> Iter
         if not listener_conf.get(f"{prefix}auth.{required_key}", "").strip():
             yield ConfProblem(
                 f"{name}auth.{required_key}",
-                ProblemEffect.silent,
+                ProblemEffect.events_lost,
                 "is missing, but auth.type is set",
                 f"set {required_key}",
             )
@@ -240,11 +246,13 @@ def _check_http_transport(prefix: str, listener_conf: Mapping[str, str]) -> Iter
     if prefix == "transport.":
         if path != "/" and not path.startswith("/api/v1"):
             remedy = f"remove the path and set {name}endpoint to {path.rstrip('/')}/api/v1/lineage"
-            yield ConfProblem(f"{name}url", ProblemEffect.silent, "has a path, which the listener ignores", remedy)
+            yield ConfProblem(
+                f"{name}url", ProblemEffect.events_lost, "has a path, which the listener ignores", remedy
+            )
     elif f"{prefix}endpoint" in listener_conf:
         yield ConfProblem(
             f"{name}endpoint",
-            ProblemEffect.silent,
+            ProblemEffect.events_lost,
             "is set, but the url also has a path",
             "remove the path from the url",
         )
@@ -252,7 +260,7 @@ def _check_http_transport(prefix: str, listener_conf: Mapping[str, str]) -> Iter
         remedy = "remove path and slash, or use the full path ending in /api/v1/lineage"
         yield ConfProblem(
             f"{name}url",
-            ProblemEffect.silent,
+            ProblemEffect.events_lost,
             "has a partial path; inside a composite transport the path must be complete",
             remedy,
         )
@@ -272,7 +280,7 @@ def _check_parent(listener_conf: Mapping[str, str]) -> Iterator[ConfProblem]:
         if 0 < len(missing) < len(keys):
             remedy = "set all three: namespace, name and run"
             yield ConfProblem(
-                missing[0], ProblemEffect.ignored, "is missing, but the rest of the parent is set", remedy
+                missing[0], ProblemEffect.setting_ignored, "is missing, but the rest of the parent is set", remedy
             )
 
 
@@ -281,6 +289,6 @@ def _check_listener_class(conf: Mapping[str, str]) -> Iterator[ConfProblem]:
     if LISTENER_CLASS not in classes:
         other_classes = [name for name in classes if name and "openlineage" not in name.lower()]
         remedy = f"set it to {','.join([*other_classes, LISTENER_CLASS])}"
-        yield ConfProblem("spark.extraListeners", ProblemEffect.silent, "does not contain the listener", remedy)
+        yield ConfProblem("spark.extraListeners", ProblemEffect.events_lost, "does not contain the listener", remedy)
     if conf.get(f"{PREFIX}disabled", "").strip().lower() == "true":
-        yield ConfProblem(f"{PREFIX}disabled", ProblemEffect.silent, "disables the listener", "remove it")
+        yield ConfProblem(f"{PREFIX}disabled", ProblemEffect.events_lost, "disables the listener", "remove it")

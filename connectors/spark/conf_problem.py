@@ -13,9 +13,9 @@ SERVICE_NOT_RUNNING = (
 class ProblemEffect(StrEnum):
     """Effect of a problem on the lineage of a job, worst first."""
 
-    silent = "events are lost"
-    ignored = "the setting is ignored"
-    doubtful = "it may be intended"
+    events_lost = "events are lost"
+    setting_ignored = "the setting is ignored"
+    maybe_intended = "it may be intended"
 
 
 class ConfProblem(NamedTuple):
@@ -29,7 +29,7 @@ class ConfProblem(NamedTuple):
     @property
     def is_error(self) -> bool:
         """True if the problem makes lineage incomplete or wrong."""
-        return self.effect is not ProblemEffect.doubtful
+        return self.effect is not ProblemEffect.maybe_intended
 
     def __str__(self) -> str:
         effect = f"; {self.effect}" if self.is_error else ""

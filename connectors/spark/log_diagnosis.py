@@ -110,19 +110,21 @@ def diagnose_job(
     if problem and (exit_code != 0 or not event_count):
         yield problem
     elif exit_code is None:
-        yield ConfProblem("the job", ProblemEffect.silent, f"did not end within {seconds:g} s", "raise --timeout")
+        yield ConfProblem(
+            "the job", ProblemEffect.events_lost, f"did not end within {seconds:g} s", "raise --timeout"
+        )
     elif exit_code:
         exception_line = _EXCEPTION_LINE.search(log_text)
         detail = f": {redact_conf_secrets(conf, exception_line[0])[:200]}" if exception_line else ""
         yield ConfProblem(
             "the job",
-            ProblemEffect.silent,
+            ProblemEffect.events_lost,
             f"exited with {exit_code}{detail}",
             "keep its log with --spark-log to see the cause",
         )
     elif not event_count:
         remedy = "add it to spark.extraListeners, and unset OPENLINEAGE_DISABLED"
-        yield ConfProblem("the listener", ProblemEffect.silent, "created no events", remedy)
+        yield ConfProblem("the listener", ProblemEffect.events_lost, "created no events", remedy)
 
 
 def diagnose_delivery(conf: Mapping[str, str], log_text: str) -> Iterator[ConfProblem]:
@@ -139,7 +141,7 @@ def _problem_of_symptom(symptom: LogSymptom, key: str, log_text: str) -> ConfPro
     if match is None:
         return None
     captured = next((group for group in match.groups() if group), "")
-    return ConfProblem(key, ProblemEffect.silent, symptom.problem.replace("{0}", captured), symptom.remedy)
+    return ConfProblem(key, ProblemEffect.events_lost, symptom.problem.replace("{0}", captured), symptom.remedy)
 
 
 def transport_keys(conf: Mapping[str, str], transport_type: str, suffix: str) -> list[str]:

@@ -30,10 +30,12 @@ def check_services(conf: Mapping[str, str]) -> Iterator[ConfProblem]:
             with BridgeClient(_service_url(url, conf.get(f"{key.removesuffix('url')}endpoint", ""))) as service:
                 status = service.readiness_status()
         except Unreachable:
-            yield ConfProblem(key, ProblemEffect.silent, *SERVICE_NOT_RUNNING)
+            yield ConfProblem(key, ProblemEffect.events_lost, *SERVICE_NOT_RUNNING)
             continue
         if status == 503:
-            yield ConfProblem(key, ProblemEffect.silent, "points to a service that is not ready", "check its /readyz")
+            yield ConfProblem(
+                key, ProblemEffect.events_lost, "points to a service that is not ready", "check its /readyz"
+            )
 
 
 def _service_url(url: str, endpoint: str) -> str:
@@ -140,5 +142,8 @@ def _delivery_problems(
         if count < created and not any(section.startswith(transport) for section in reported_sections):
             problem = f"has {count} of the {created} created events"
             yield ConfProblem(
-                key, ProblemEffect.silent, problem, "check whether another process truncates or replaces the file"
+                key,
+                ProblemEffect.events_lost,
+                problem,
+                "check whether another process truncates or replaces the file",
             )

@@ -16,24 +16,24 @@ def value_problem(spec: KeySpec, value: str) -> tuple[ProblemEffect, str] | None
     """Describe the problem of a value without quoting the value, which may be a secret."""
     is_list = value.startswith("[") and value.endswith("]")
     if not value.strip() and spec.kind is not ValueType.anything:
-        return ProblemEffect.ignored, "has no value"
+        return ProblemEffect.setting_ignored, "has no value"
     checks = {
-        ValueType.text: (is_list, ProblemEffect.silent, "is parsed as a list because of its brackets"),
-        ValueType.boolean: (value.strip() not in _BOOLEANS, ProblemEffect.silent, "is neither true nor false"),
+        ValueType.text: (is_list, ProblemEffect.events_lost, "is parsed as a list because of its brackets"),
+        ValueType.boolean: (value.strip() not in _BOOLEANS, ProblemEffect.events_lost, "is neither true nor false"),
         ValueType.switch: (
             value.strip().lower() not in {"true", "false"},
-            ProblemEffect.ignored,
+            ProblemEffect.setting_ignored,
             "is neither true nor false",
         ),
-        ValueType.integer: (not _INTEGER.fullmatch(value), ProblemEffect.silent, "is not an integer"),
-        ValueType.several: (not is_list, ProblemEffect.silent, "is not a list"),
-        ValueType.uuid: (not _is_uuid(value), ProblemEffect.ignored, "is not a UUID"),
+        ValueType.integer: (not _INTEGER.fullmatch(value), ProblemEffect.events_lost, "is not an integer"),
+        ValueType.several: (not is_list, ProblemEffect.events_lost, "is not a list"),
+        ValueType.uuid: (not _is_uuid(value), ProblemEffect.setting_ignored, "is not a UUID"),
         ValueType.choice: (
             value.lower() not in map(str.lower, spec.choices),
-            ProblemEffect.silent,
+            ProblemEffect.events_lost,
             "is not an accepted value",
         ),
-        ValueType.exact_choice: (value not in spec.choices, ProblemEffect.silent, "is not an accepted value"),
+        ValueType.exact_choice: (value not in spec.choices, ProblemEffect.events_lost, "is not an accepted value"),
     }  # fmt: skip
     if spec.kind is ValueType.url:
         return _url_problem(value)
@@ -51,7 +51,7 @@ def _url_problem(value: str) -> tuple[ProblemEffect, str] | None:
         is_valid = False
     if is_valid and not re.search(r"\s", value):
         return None
-    return ProblemEffect.silent, "is not a valid URL"
+    return ProblemEffect.events_lost, "is not a valid URL"
 
 
 def _is_uuid(value: str) -> bool:

@@ -135,12 +135,12 @@ def _is_namespace_keyword(namespace: str) -> bool:
 
 
 def _parse_integer(value: Any) -> Any:
-    """Convert a text that represents an integer; any other value is returned unchanged."""
+    """Convert a string that represents an integer; return any other value unchanged."""
     return int(value) if isinstance(value, str) and _INTEGER.fullmatch(value) else value
 
 
 def _set_times(run: JsonObject, reported_times: JsonObject, zone: tzinfo, notes: list[str]) -> None:
-    """Set start and end of a run; a text that is not a time is kept, so that the translator rejects it."""
+    """Set the start and end of a run; keep a string that is not a valid time, so that the translator rejects it."""
     times = {name: _add_zone(value, zone) for name, value in reported_times.items() if value is not None}
     run.update({name: time if isinstance(time, str) else time.isoformat() for name, time in times.items()})
     start, end = (_parse_datetime(times.get(name)) for name in reported_times)

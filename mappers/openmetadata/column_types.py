@@ -88,7 +88,7 @@ def column_type(type_name: str | None) -> JsonObject:
 
 @lru_cache(maxsize=4_096)
 def _cached_type_fields(text: str) -> JsonObject:
-    """Return the cached type fields of a short type; callers must copy the result before they change it."""
+    """Return the cached type fields of a short type string; callers must copy the result before they change it."""
     return _type_fields(_parse_type(text))
 
 

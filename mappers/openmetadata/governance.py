@@ -156,18 +156,18 @@ def located_columns(entity: JsonObject) -> Iterator[tuple[str, tuple[str, ...], 
 
 def to_remote_value(path: FieldPath, value: FieldValue) -> FieldValue:
     """Convert a value to the form that the server stores."""
-    if is_text(path) and isinstance(value, str):
+    if is_escaped(path) and isinstance(value, str):
         return escape_description(value) or None
     return value
 
 
 def to_local_value(path: FieldPath, value: FieldValue) -> FieldValue:
     """Convert a value from the server to the form in which stewards write it."""
-    return unescape_description(value) if is_text(path) and isinstance(value, str) else value
+    return unescape_description(value) if is_escaped(path) and isinstance(value, str) else value
 
 
-def is_text(path: FieldPath) -> bool:
-    """True if the field is a text that the server escapes."""
+def is_escaped(path: FieldPath) -> bool:
+    """True if the server escapes the text of this field."""
     return path[-1] == "description" and (len(path) == 1 or path[0] == COLUMNS)
 
 

@@ -96,7 +96,7 @@ class _QueryAnalyzer:
         return self._analyze(cte.this, scope).with_aliases(columns)
 
     def _analyze_recursive_cte(self, cte: exp.Expression, scope: Scope, columns: list[str]) -> Relation:
-        """Repeat the analysis until the relation no longer changes, which happens because the sources are finite."""
+        """Repeat the analysis until it reaches a fixed point, which exists because the set of sources is finite."""
         relation = Relation((), incomplete_views=frozenset())
         while True:
             recursive_scope = Scope({**scope.ctes, cte.alias.lower(): relation}, scope.outer)

@@ -30,8 +30,8 @@ def similar_names_expression(query: str, filters: tuple[QueryWord, ...]) -> Sear
     return SearchExpression((((QueryToken(tokens.NAME + word[:_SHARED_PREFIX], prefix=True),),), *filters))
 
 
-def closest_names(query: str, names: list[str]) -> list[str]:
-    """List the words of these names that are most similar to a one-word query."""
+def closest_words(query: str, names: list[str]) -> list[str]:
+    """Return the words in these names that best match a one-word query."""
     word = _only_word(query) or ""
     candidates = sorted(token for token in tokenize(names) if token.startswith(word[:_SHARED_PREFIX]))
     return get_close_matches(word, candidates, MAX_SUGGESTIONS, _MIN_SIMILARITY) if word not in candidates else []
@@ -202,7 +202,7 @@ def _find_suggestions(db: Database, org: str, criteria: SearchCriteria) -> list[
     if expression is None:
         return []
     rows = _find_entries(db, org, expression, b"", MAX_COMPARED)
-    return closest_names(criteria.q, [_to_hit(*row).name for _, *row in rows])
+    return closest_words(criteria.q, [_to_hit(*row).name for _, *row in rows])
 
 
 def _to_hit(kind: str, id_: bytes, hit_json: str) -> SearchHit:

@@ -163,7 +163,7 @@ class OpenMetadataComparison:
         yield ComparedBatch(kind, len(unseen), missing)
 
     def _fetch_pages(self, collection: str, parent: str, names: Sequence[str]) -> Iterator[list[JsonObject]]:
-        if self._lookup.is_listed(collection, parent, len(names)):
+        if self._lookup.is_listing_cheaper(collection, parent, len(names)):
             yield from self._ctx.client.pages(
                 collection, *READ_FIELDS[collection], **{LIST_PARENT[collection][0]: parent}
             )

@@ -157,22 +157,23 @@ def details(
 def write_edge(client: OpenMetadataClient, desired: DesiredEdge, record: EdgeRecord | None) -> WrittenEdge:
     """Write an edge, and keep content from other producers."""
     remote = normalized(client.get_edge(desired.source.id, desired.target.id))
-    current = record if record and record.connects(desired.source, desired.target) else None
-    created_by_us = remote is None or (current is not None and current.created_by_us)
-    sent = desired.content
+    matching_record = record if record and record.connects(desired.source, desired.target) else None
+    created_by_us = remote is None or (matching_record is not None and matching_record.created_by_us)
+    content = desired.content
     if remote is not None and content_hash(remote) in _own_hashes(record):
         created_by_us = True  # only this bridge has written it
-    elif remote is not None and not _is_unchanged_remotely(remote, current):
-        sent, created_by_us = _merge_contents(desired.content, remote, current.content if current else {}), False
-    if remote != sent:
-        client.put_edge((desired.source.type, desired.source.id), (desired.target.type, desired.target.id), sent)
-        remote = _read_back(client, desired, sent)
-    current_hash = content_hash(remote)
-    earlier_hashes = [earlier for earlier in _own_hashes(record) if earlier != current_hash] if created_by_us else []
+    elif remote is not None and not _is_unchanged_remotely(remote, matching_record):
+        content = _merge_contents(desired.content, remote, matching_record.content if matching_record else {})
+        created_by_us = False
+    if remote != content:
+        client.put_edge((desired.source.type, desired.source.id), (desired.target.type, desired.target.id), content)
+        remote = _read_back(client, desired, content)
+    remote_hash = content_hash(remote)
+    earlier_hashes = [earlier for earlier in _own_hashes(record) if earlier != remote_hash] if created_by_us else []
     new_record = desired.to_record(desired.fingerprint, created_by_us, desired.content)._replace(
-        content_hash=current_hash, earlier_hashes=earlier_hashes
+        content_hash=remote_hash, earlier_hashes=earlier_hashes
     )
-    return WrittenEdge(new_record, (*desired.notes, *_notes_on_dropped_columns(sent, remote)))
+    return WrittenEdge(new_record, (*desired.notes, *_notes_on_dropped_columns(content, remote)))
 
 
 def _own_hashes(record: EdgeRecord | None) -> list[str]:
@@ -240,7 +241,7 @@ def _contains_only(remote: JsonObject, content: dict[str, Any]) -> bool:
 
 
 def _merge_contents(own: JsonObject, remote: JsonObject, previous: dict[str, Any]) -> JsonObject:
-    """Merge own content with that of other producers; removes own content that is no longer desired."""
+    """Merge our content with content from other producers, and drop what we no longer want from ours."""
     foreign = _without_own_content(remote, previous)
     columns = merge_column_details(own.get("columnsLineage", ()), foreign.get("columnsLineage", ()))
     return {**own, **foreign} | ({"columnsLineage": columns} if columns else {})

@@ -97,14 +97,14 @@ class EntityLookup:
         found: dict[str, FoundEntity] = {}
         single_lookups: list[str] = []
         for parent, parent_names in names_by_parent.items():
-            if self.is_listed(collection, parent, len(parent_names), refresh=refresh):
+            if self.is_listing_cheaper(collection, parent, len(parent_names), refresh=refresh):
                 entities = self._list(collection, parent, refresh=refresh)
                 found.update((name, entities[name]) for name in parent_names if name in entities)
             else:
                 single_lookups += parent_names
         return found | self._look_up(collection, single_lookups)
 
-    def is_listed(self, collection: str, parent: str, count: int, *, refresh: bool = False) -> bool:
+    def is_listing_cheaper(self, collection: str, parent: str, count: int, *, refresh: bool = False) -> bool:
         """Whether listing the entities of a parent costs less than single lookups."""
         if count <= _MAX_SINGLE_LOOKUPS:
             return False

@@ -9,7 +9,7 @@ from connectors.spark.releases import LISTENER_VERSION, find_release
 
 RELEASE = find_release("4.1")
 CONF = build_conf(ConfOptions(RELEASE))
-SILENT, IGNORED, DOUBTFUL = ProblemEffect.silent, ProblemEffect.ignored, ProblemEffect.doubtful
+SILENT, IGNORED, DOUBTFUL = ProblemEffect.events_lost, ProblemEffect.setting_ignored, ProblemEffect.maybe_intended
 PACKAGES = "spark.jars.packages"
 ICEBERG_3_5 = "org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.12.0"
 

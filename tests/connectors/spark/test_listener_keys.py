@@ -9,7 +9,7 @@ from connectors.spark.listener_keys import is_section, matches_pattern, nearest_
 from connectors.spark.releases import find_release
 
 RELEASE = find_release("4.1")
-SILENT, IGNORED, DOUBTFUL = ProblemEffect.silent, ProblemEffect.ignored, ProblemEffect.doubtful
+SILENT, IGNORED, DOUBTFUL = ProblemEffect.events_lost, ProblemEffect.setting_ignored, ProblemEffect.maybe_intended
 PACKAGES = "spark.jars.packages"
 NESTED = "transport.transports.b_http."
 

@@ -77,13 +77,13 @@ def test_every_known_key_takes_effect(parsed: dict[str, str | None]) -> None:
 def test_fatal_confs_are_reported(parsed: dict[str, str | None]) -> None:
     for case in fatal_cases():
         assert parsed[conf_key(case.conf)] is None, case.conf
-        assert ProblemEffect.silent in effects(case.conf), case.conf
+        assert ProblemEffect.events_lost in effects(case.conf), case.conf
 
 
 def test_ignored_keys_are_reported(parsed: dict[str, str | None]) -> None:
     for case in ignored_cases():
         assert parsed[conf_key(case.conf)] == parsed[conf_key(case.base)] is not None, case.conf
-        assert ProblemEffect.ignored in effects(case.conf), case.conf
+        assert ProblemEffect.setting_ignored in effects(case.conf), case.conf
 
 
 def test_keys_read_by_other_classes_are_in_the_jar(answers: Answers) -> None:
