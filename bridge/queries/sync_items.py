@@ -12,14 +12,18 @@ from bridge.store.identity_groups import member_ids
 from bridge.store.lineage.graph import QualifiedName
 from bridge.store.references import NodeReference, iso_or_none, node_reference
 from bridge.store.tables.sync import NEEDS_ATTENTION_SQL
-from bridge.sync.status import read_status
-from bridge.sync.sync_item import DELETION, Outcome
+from bridge.sync.status import ItemSubject, read_status, read_subjects
+from bridge.sync.sync_item import Outcome
 
 #: Maximum number of hexadecimal digits of the key in an id.
 _DIGITS = 64
 _COLUMNS = """
 kind, key, CASE WHEN settled < marked THEN 1 ELSE 0 END AS pending, outcome, reason, settled_at, since, due_at,
-attempts, remote_type, remote_name, ours, detail_json
+attempts, remote_type, remote_name,
+CASE WHEN kind = 'governance' THEN (
+  SELECT d.ours FROM sync_item d
+  WHERE d.org_id = sync_item.org_id AND d.target = sync_item.target AND d.kind = 'dataset' AND d.key = sync_item.key
+) ELSE ours END, detail_json
 """
 _FILTERS = {
     "troubled": NEEDS_ATTENTION_SQL,
@@ -186,19 +190,17 @@ def _sync_explanation(
 
 
 def _item_results(ctx: QueryContext, rows: Sequence[tuple[Any, ...]]) -> list[SyncItemResult]:
-    graph = ctx.graph()
-    keys = {key for kind, key, *_ in rows if kind != DELETION}
-    names = {**graph.dataset_names(keys), **graph.job_names(keys)}
-    return [_item_result((kind, key, *details), names.get(key)) for kind, key, *details in rows]
+    subjects = read_subjects(ctx.db, ctx.org, [(kind, bytes(key)) for kind, key, *_ in rows])
+    return [_item_result((kind, key, *values), subjects.get((kind, bytes(key)))) for kind, key, *values in rows]
 
 
-def _item_result(row: tuple[Any, ...], node_name: QualifiedName | None) -> SyncItemResult:
+def _item_result(row: tuple[Any, ...], subject: ItemSubject | None) -> SyncItemResult:
     kind, key, pending, outcome, reason, settled_at, since, due_at, attempts, type_, name, ours, detail = row
     request = msgspec.json.decode(detail, type=dict[str, msgspec.Raw]).get("request") if detail else None
     return SyncItemResult(
         id=f"{kind}-{bytes(key).hex()}",
         kind=kind,
-        about=node_reference(key, node_name) if node_name else None,
+        about=node_reference(*subject) if subject else None,
         pending=bool(pending),
         outcome=outcome,
         reason=reason,

@@ -143,6 +143,7 @@ class ComparisonRunner:
         self._interval = None if interval_seconds is None else int(interval_seconds * 1_000_000)
         self._check_at = 0
         self._batches: Iterator[ComparedBatch] | None = None
+        self._requeued: Counter[str] = Counter()
 
     def step(self) -> ComparedBatch | None:
         """Compare the next batch; None if no comparison is running or due."""
@@ -166,6 +167,8 @@ class ComparisonRunner:
             return None
         if batch is None:
             self._batches = None
+            if self._requeued:
+                _log.warning("comparison found differences; repairing them", **self._requeued)
         elif batch.differences or batch.orphaned:
             self._requeue_differences(batch)
         return batch
@@ -180,6 +183,7 @@ class ComparisonRunner:
             claimed = bool(self._db.fetch_all(_CLAIM, *self._org_and_target, now, now - self._interval))
         if claimed:
             self._batches = self._count_and_compare()
+            self._requeued.clear()
         return claimed
 
     def _count_and_compare(self) -> Iterator[ComparedBatch]:
@@ -204,6 +208,8 @@ class ComparisonRunner:
             self._db.execute(_RESET, *self._org_and_target)
 
     def _requeue_differences(self, batch: ComparedBatch) -> None:
+        self._requeued.update(difference.kind for difference in batch.differences)
+        self._requeued.update(remote.type for remote in batch.orphaned)
         with self._db.transaction():
             self._items.mark_deletions(batch.orphaned)
             self._items.invalidate((difference.kind, difference.key) for difference in batch.differences)

@@ -1,11 +1,13 @@
 """Sync status of a target: pending, failing and failed items, latency and pauses."""
 
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 import msgspec
 
 from bridge.store.database import Database
-from bridge.store.lineage.graph import LineageGraph
+from bridge.store.identity_groups import group_ids
+from bridge.store.lineage.graph import LineageGraph, QualifiedName
 from bridge.store.tables.sync import NEEDS_ATTENTION_SQL
 from bridge.sync.sync_item import DELETION, NEEDS_ATTENTION, Outcome
 from bridge.sync.target import TargetIdentity
@@ -21,6 +23,8 @@ WHERE org_id = ?1 AND target = ?2 AND outcome = 'pushed' AND settled >= marked
 ORDER BY settled_at DESC LIMIT ?3
 """
 _MAX_LATENCIES = 1_000
+#: The key of a profile is a dataset id followed by a run id.
+_ID_BYTES = 16
 _IDENTITY = "SELECT url, rules FROM sync_target WHERE org_id = ?1 AND target = ?2 AND url IS NOT NULL"
 _SET_IDENTITY = "UPDATE sync_target SET url = ?3, rules = ?4 WHERE org_id = ?1 AND target = ?2"
 _MARKS = "SELECT count(*), min(marked_at) FROM dirty_mark WHERE org_id = ?1 AND target = ?2"
@@ -35,7 +39,21 @@ WHERE org_id = ?1 AND target = ?2 AND reason IS NOT NULL
     OR settled < marked AND attempts > 0)
 ORDER BY kind, key LIMIT ?3
 """
-_RUNS = "SELECT run_id, job_id FROM ol_run WHERE org_id = ?1 AND run_id {ids}"
+#: Dataset or job of an item whose key is not itself that of a dataset or job.
+_SUBJECTS = {
+    "run": "SELECT run_id, job_id FROM ol_run WHERE org_id = ?1 AND run_id {ids}",
+    "check": """
+SELECT q.qdef_id, coalesce(d.class_id, q.job_id) FROM quality_check_def q
+LEFT JOIN ol_dataset d ON d.org_id = q.org_id AND d.dataset_id = q.dataset_id
+WHERE q.org_id = ?1 AND q.qdef_id {ids}
+""",
+    "result": """
+SELECT r.qres_id, coalesce(d.class_id, q.job_id) FROM quality_check_result r
+JOIN quality_check_def q ON q.org_id = r.org_id AND q.qdef_id = r.qdef_id
+LEFT JOIN ol_dataset d ON d.org_id = q.org_id AND d.dataset_id = q.dataset_id
+WHERE r.org_id = ?1 AND r.qres_id {ids}
+""",
+}
 _PENDING = """
 SELECT count(*), min(since), min(due_at), coalesce(sum(CASE WHEN attempts > 0 THEN 1 ELSE 0 END), 0) FROM sync_item
 WHERE org_id = ?1 AND target = ?2 AND settled < marked
@@ -102,6 +120,30 @@ def read_status(db: Database, org: str, target: str) -> SyncStatus:
     )  # fmt: skip
 
 
+class ItemSubject(NamedTuple):
+    """The dataset or job that an item belongs to."""
+
+    key: bytes
+    name: QualifiedName
+
+
+def read_subjects(
+    db: Database, org: str, items: Collection[tuple[str, bytes]]
+) -> dict[tuple[str, bytes], ItemSubject]:
+    """The dataset or job of each item; items without one are left out."""
+    subject_keys = {(kind, key): key for kind, key in items if kind != DELETION}
+    for kind, sql in _SUBJECTS.items():
+        keys = sorted(key for item_kind, key in items if item_kind == kind)
+        rows = db.fetch_for_ids(sql, keys, org) if keys else []
+        subject_keys |= {(kind, bytes(key)): bytes(subject) for key, subject in rows if subject}
+    profiled = {key: key[:_ID_BYTES] for kind, key in items if kind == "profile"}
+    groups = group_ids(db, org, set(profiled.values())) if profiled else {}
+    subject_keys |= {("profile", key): groups[dataset] for key, dataset in profiled.items() if dataset in groups}
+    graph, subjects = LineageGraph(db, org), set(subject_keys.values())
+    names = {**graph.dataset_names(subjects), **graph.job_names(subjects)}
+    return {item: ItemSubject(key, names[key]) for item, key in subject_keys.items() if key in names}
+
+
 class UnsyncedItem(NamedTuple):
     """An item that is not in sync, and the reason."""
 
@@ -112,17 +154,12 @@ class UnsyncedItem(NamedTuple):
 
 def read_unsynced_items(db: Database, org: str, target: str, limit: int) -> list[UnsyncedItem]:
     """Items that are dead, unresolved, dropped, failing or waiting, with their reasons."""
-    rows = db.fetch_all(_UNSYNCED, org, target, limit)
-    graph, keys = LineageGraph(db, org), {bytes(row[1]) for row in rows}
-    jobs = {bytes(run): bytes(job) for run, job in db.fetch_for_ids(_RUNS, sorted(keys), org)} if keys else {}
-    names = {**graph.dataset_names(keys), **graph.job_names({*keys, *jobs.values()})}
-    items = []
-    for kind, key, name, why in rows:
-        qualified_name = names.get(bytes(key)) or names.get(jobs.get(bytes(key), b""))
-        items.append(
-            UnsyncedItem(kind, " ".join(qualified_name) if qualified_name else name or bytes(key).hex(), why)
-        )
-    return items
+    rows = [(kind, bytes(key), name, why) for kind, key, name, why in db.fetch_all(_UNSYNCED, org, target, limit)]
+    subjects = read_subjects(db, org, [(kind, key) for kind, key, *_ in rows])
+    return [
+        UnsyncedItem(kind, " ".join(subjects[kind, key].name) if (kind, key) in subjects else name or key.hex(), why)
+        for kind, key, name, why in rows
+    ]
 
 
 def read_progress(db: Database, org: str, target: str) -> SyncProgress:

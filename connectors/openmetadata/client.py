@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from connectors.errors import TargetRejected
+from connectors.errors import TargetMisconfigured, TargetRejected, TargetUnavailable
 from connectors.http import HttpSession
 from connectors.openmetadata.compatibility import ServerFeatures, basic_status, with_task_list
 from connectors.openmetadata.session import OpenMetadataSession, decode_body
@@ -13,6 +13,8 @@ from connectors.session import RateLimiter, ThrottledSession, TokenProvider
 from mappers.canonical_json import JsonObject
 
 _PATCH = "application/json-patch+json"
+#: Part of the 500 of a server that fails to read the header of a token.
+_NULL_MESSAGE = "message [null]"
 #: In a bulk request, the server needs half a second per changed table.
 _BULK_SECONDS = 120.0
 _PAGE_SIZE = 500
@@ -88,11 +90,23 @@ class OpenMetadataClient:
     def probe(self) -> None:
         """Check without retries that the server responds and accepts the token; raises the error."""
         self._session.fetch_features()
-        decode_body(self._session.request("who", "GET", "/users/loggedInUser", retry=False), self.url)
+        self._fetch_current_user(retry=False)
 
     def current_user(self) -> JsonObject:
         """Fetch the user that the token belongs to."""
-        return self._session.read("who", "/users/loggedInUser", member="id")
+        return self._fetch_current_user(retry=True)
+
+    def _fetch_current_user(self, *, retry: bool) -> JsonObject:
+        """Fetch the user; the server fails with a null message if the header of the token has no key ID."""
+        try:
+            response = self._session.request("who", "GET", "/users/loggedInUser", retry=retry)
+        except TargetUnavailable as error:
+            if _NULL_MESSAGE not in str(error):
+                raise
+            raise TargetMisconfigured(
+                f"{error}: the server cannot process the token, which may lack a key ID"
+            ) from error
+        return decode_body(response, self.url)
 
     def permissions(self) -> dict[str, dict[str, str]]:
         """Fetch the user's permissions by resource and operation: allow, deny, notAllow, or a conditional form."""

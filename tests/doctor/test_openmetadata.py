@@ -54,6 +54,7 @@ def test_checks_pass_and_write_nothing(standin: OpenMetadata) -> None:
         ("invalid", "401 Not Authorized! Invalid token.", "copy the complete token of a bot of this server"),
         ("a.b.c", "401 Not Authorized! Invalid token. Token verification failed", "copy the complete token"),
         ("a b", "the token contains spaces", "copy it again, on one line"),
+        ("eyJhbGciOiJSUzI1NiJ9.e30.x", "the server cannot process the token", "copy the complete token of a bot"),
     ],
 )
 def test_rejected_token_is_reported(standin: OpenMetadata, token: str, message: str, remedy: str) -> None:

@@ -104,6 +104,17 @@ def put_ambiguous_tables(synced: OpenMetadataHarness) -> None:
         Person(synced.standin).put_table("T", "k", schema_fqn=f"wh.D.{schema_name}")
 
 
+def test_waiting_edge_names_the_missing_endpoint() -> None:
+    with OpenMetadataHarness(
+        options_with((SNOWFLAKE, "wh"), ("db", "warehouse", "d", "s"), ("jobs", "runs"))
+    ) as synced:
+        put_ambiguous_tables(synced)
+        output = dataset("d.s.t", SNOWFLAKE, schema=schema("k"))
+        synced.apply(run_event(inputs=[dataset("u", schema=schema("k"))], outputs=[output])).converge()
+        (waiting,) = (item for item in synced.items_by(Outcome.WAITING) if item.kind == "lineage")
+        assert waiting.reason == f"waits until {SNOWFLAKE} d.s.t is in OpenMetadata"
+
+
 def test_ambiguous_dataset_is_unresolved_and_not_created() -> None:
     with OpenMetadataHarness(
         options_with((SNOWFLAKE, "wh"), ("db", "warehouse", "d", "s"), ("jobs", "runs"))
@@ -117,7 +128,7 @@ def test_ambiguous_dataset_is_unresolved_and_not_created() -> None:
         assert set(synced.entities("table")) == {"wh.D.S.T", "wh.D.s.T", "warehouse.d.s.u"}
         assert synced.edges() == {}
         (waiting,) = (item for item in synced.items_by(Outcome.WAITING) if item.kind == "lineage")
-        assert waiting.reason == f"edge postponed: the other endpoint is not in OpenMetadata yet: {SNOWFLAKE} d.s.t"
+        assert waiting.reason == f"waits until {SNOWFLAKE} d.s.t is in OpenMetadata"
         assert synced.calls_of_next_round() == {}
 
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from bridge.sync.sync_item import Outcome
 from tests.factories import (
@@ -17,12 +18,14 @@ from tests.factories import (
     spark_type,
     transformation,
 )
-from tests.standins.faults import Fault, html
+from tests.standins.faults import Fault, error, html
 from tests.sync.openmetadata_harness import OpenMetadataHarness
 from tests.sync.other_writers import Person
 
 W = "warehouse.d.s."
 T, A = W + "t", W + "a"
+#: Header {"alg":"RS256"}.
+TOKEN_WITHOUT_KEY_ID = "eyJhbGciOiJSUzI1NiJ9.e30.x"
 PII = {"tagFQN": "PII.Sensitive", "source": "Classification", "labelType": "Manual", "state": "Confirmed"}
 
 
@@ -332,3 +335,30 @@ def test_endpoint_url_contains_the_host_of_its_namespace() -> None:
         synced.apply(run_event("COMPLETE", 1, inputs=[endpoint], outputs=[dataset("t")])).converge()
         [endpoint_entity] = synced.entities("apiEndpoint").values()
         assert endpoint_entity["endpointURL"] == "https://api.example.com/v1/positions"
+
+
+def test_token_without_key_id_pauses_the_target_and_is_named() -> None:
+    with OpenMetadataHarness() as synced:
+        synced.connect(token=TOKEN_WITHOUT_KEY_ID)
+        synced.apply(write_run()).round()
+        assert "the server cannot process the token" in (synced.reconciler.breaker.pause_reason or "")
+        assert not synced.items_by(Outcome.DEAD)
+
+
+def test_items_are_listed_with_the_dataset_they_belong_to() -> None:
+    with OpenMetadataHarness() as synced:
+        statistics = {"outputStatistics": facet(rowCount=3, size=30)}
+        synced.standin.faults.next(error(400, "Invalid"), method="PUT", path="/tables/bulk")
+        synced.apply(run_event("COMPLETE", outputs=[dataset("t", output_facets=statistics)])).converge()
+        names = {item.kind: item.name for item in synced.reconciler.unsynced_items(10)}
+        assert names["profile"].endswith(" t")
+
+
+def test_repairs_of_a_comparison_are_logged() -> None:
+    synced = OpenMetadataHarness()
+    synced.compare_seconds = 3_600
+    with synced, capture_logs() as logs:
+        synced.apply(write_run()).converge()
+        soft_delete(Person(synced.standin), "table", T)
+        synced.compare()
+    assert [log["dataset"] for log in logs if log["event"] == "comparison found differences; repairing them"] == [1]

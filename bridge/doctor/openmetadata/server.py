@@ -15,6 +15,7 @@ _TOKEN_REMEDIES = {
     "Expired token": "create a new token for the bot (Settings, Bots) and replace the old one",
     "Token not present": "pass the Authorization header through: a proxy removes it",
     "Invalid token": "copy the complete token of a bot of this server (Settings, Bots)",
+    "cannot process the token": "copy the complete token of a bot of this server (Settings, Bots)",
     "cannot read the token": "create the file, readable for the user of the service",
     "contains no token": "write the bot's token to it",
     "the token contains": "copy it again, on one line",

@@ -44,6 +44,8 @@ class EdgePlan(NamedTuple):
     notes: list[str]
     #: Sources of edges whose source or target is not in OpenMetadata yet: item key -> display name.
     unresolved_endpoints: dict[bytes, str]
+    #: Names of the datasets and jobs that are not in OpenMetadata yet.
+    missing: list[str]
     #: Edges deleted by this bridge that a restored backup may contain.
     possibly_restored: list[DeletedEdge]
 
@@ -159,7 +161,7 @@ class LineagePusher:
         datasets = {*sources, *(key for key in keys if edges_by_target[key] and key not in jobs)}
         pipelines = {*jobs, *(edge.job for edge in all_edges if edge.job)}
         endpoints = RemoteEntities(self._ctx.db, self._ctx.org, self._ctx.items, datasets, pipelines)
-        names = _EdgeNames(self._ctx.db, self._ctx.org, all_edges)
+        names = _EdgeNames(self._ctx.db, self._ctx.org, keys, all_edges)
         records = self._edge_store.into(keys)
         for item in items:
             yield self._plan_item(item, edges_by_target.get(item.key, []), endpoints, records[item.key], names)
@@ -172,14 +174,15 @@ class LineagePusher:
         records: dict[bytes, EdgeRecord],
         names: "_EdgeNames",
     ) -> EdgePlan:
-        plan = EdgePlan(item, [], [], [], {}, [])
+        plan = EdgePlan(item, [], [], [], {}, [], [])
         desired_edges: dict[bytes, DesiredEdge] = {}
         for edge in edges:
             source = edge.source or edge.job
             if source is None:
                 continue
             if endpoints.remote(source) is None or endpoints.remote(item.key) is None:
-                plan.unresolved_endpoints[source] = names.edge(edge, item.key)
+                plan.unresolved_endpoints[source] = names.name(source)
+                plan.missing.extend(names.name(key) for key in (source, item.key) if endpoints.remote(key) is None)
             else:
                 desired_edges[source] = self._desired_edge(item.key, source, edge, endpoints, names)
         for source, desired in sorted(desired_edges.items()):
@@ -277,10 +280,7 @@ def _previously_deleted(item: SyncItem, desired_edges: Iterable[DesiredEdge]) ->
 
 
 def _completed(plan: EdgePlan, notes: list[str], deleted_edges: Sequence[DeletedEdge]) -> Completed:
-    postponed = [
-        f"edge postponed: the other endpoint is not in OpenMetadata yet: {name}"
-        for name in plan.unresolved_endpoints.values()
-    ]
+    postponed = [f"waits until {name} is in OpenMetadata" for name in sorted(set(plan.missing))]
     reason = "; ".join([*postponed, *notes][:_MAX_NOTES]) or None
     if plan.upserts or plan.deletes or plan.possibly_restored:
         outcome = Outcome.PUSHED
@@ -295,15 +295,15 @@ def _completed(plan: EdgePlan, notes: list[str], deleted_edges: Sequence[Deleted
 class _EdgeNames:
     """Names of the datasets and jobs of edges, read in advance."""
 
-    def __init__(self, db: Database, org: str, edges: Sequence[CanonicalEdge]) -> None:
-        self._graph = LineageGraph(db, org)
-        self._datasets = self._graph.dataset_names({edge.source for edge in edges if edge.source})
-        self._jobs = self._graph.job_names({job for edge in edges for job in (edge.job, *edge.other_jobs) if job})
+    def __init__(self, db: Database, org: str, targets: Iterable[bytes], edges: Sequence[CanonicalEdge]) -> None:
+        graph = LineageGraph(db, org)
+        sources = {edge.source for edge in edges if edge.source}
+        jobs = {job for edge in edges for job in (edge.job, *edge.other_jobs) if job}
+        self._names = {**graph.dataset_names({*targets, *sources}), **graph.job_names({*targets, *jobs})}
 
-    def edge(self, edge: CanonicalEdge, target: bytes) -> str:
-        """Display name of the source of an edge."""
-        qualified_name = self._datasets[edge.source] if edge.source else self._jobs[edge.job or target]
-        return f"{qualified_name.namespace} {qualified_name.name}"
+    def name(self, key: bytes) -> str:
+        """Display name of a dataset or job."""
+        return " ".join(self._names[key])
 
     def jobs(self, jobs: Sequence[bytes]) -> list[str]:
-        return sorted(self._jobs[job].name for job in jobs)
+        return sorted(self._names[job].name for job in jobs)

@@ -1,5 +1,8 @@
 """Authentication by token, and permissions of the ingestion bot."""
 
+import base64
+import json
+from contextlib import suppress
 from dataclasses import dataclass
 
 from tests.standins.openmetadata.errors import ApiError
@@ -25,6 +28,14 @@ _NO_SIGNATURE = (
 )
 
 
+def _has_key_id(token: str) -> bool:
+    """Whether the header of a JSON web token names a key; a header that is not JSON counts as one that does."""
+    header = token.partition(".")[0]
+    with suppress(ValueError):
+        return "kid" in json.loads(base64.urlsafe_b64decode(header + "=" * (-len(header) % 4)))
+    return True
+
+
 class Access:
     """Valid and expired tokens."""
 
@@ -41,6 +52,8 @@ class Access:
             raise ApiError(401, "Expired token!")
         if token in self.tokens:
             return self.tokens[token]
+        if token.count(".") == 2 and not _has_key_id(token):
+            raise ApiError(500, "An exception with message [null] was thrown while processing request.")
         raise ApiError(401, _NO_SIGNATURE if token.count(".") == 2 else "Not Authorized! Invalid token.")
 
     def add(self, principal: Principal) -> str:
