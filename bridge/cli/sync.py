@@ -71,6 +71,9 @@ def push(
         bool,
         typer.Option("--once", help="Push everything due and exit (0 if the target is in sync)"),
     ] = False,
+    compare: Annotated[
+        bool, typer.Option("--compare", help="Like --once, and compare the target with the last push to repair it")
+    ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the planned changes without applying them")
     ] = False,
@@ -84,8 +87,8 @@ def push(
     """Push pending changes to a target; `serve` does this continuously for all targets."""
     if context.invoked_subcommand is not None:
         return
-    if once is dry_run:
-        raise typer.BadParameter("specify --once or --dry-run")
+    if (once or compare) is dry_run:
+        raise typer.BadParameter("specify --once, --compare or --dry-run")
     calls: Counter[str] = Counter()
     target_name = resolve_target(target, config)
     reconciler = open_reconciler(config, target_name, calls, allow_delete)
@@ -97,6 +100,9 @@ def push(
             answer = {"counts": dict(sorted(counts.items())), "steps": [step._asdict() for step in steps]}
             print_result(answer, map(escape, plan_lines(steps, counts)), as_json=output is OutputFormat.json)
         else:
+            reconciler.enable()
+            if compare:
+                reconciler.start_comparison()
             _push_and_report(reconciler, target_name, calls, as_json=output is OutputFormat.json)
     finally:
         reconciler.close()
@@ -202,7 +208,6 @@ def open_reconciler(
 
 
 def _push_and_report(reconciler: "Reconciler", target: TargetName, calls: Counter[str], *, as_json: bool) -> None:
-    reconciler.enable()
     outcomes = reconciler.run_until_idle()
     status = reconciler.status()
     if as_json:

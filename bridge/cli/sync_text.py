@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from bridge.settings.target_names import TargetName
+from mappers.timestamps import format_timestamp
 
 if TYPE_CHECKING:
     from bridge.queries.sync_items import SyncEdgeResult, SyncExplanation, SyncItemResult
@@ -26,7 +27,12 @@ def format_counts(counts: Counter[str]) -> str:
 
 def print_remaining(status: "SyncStatus", target: TargetName) -> None:
     if status.converged:
-        typer.echo(f"{target.display_name} is in sync")
+        compared = (
+            f"last compared with the server at {format_timestamp(status.compared_at)}"
+            if status.compared_at
+            else "not compared with the server yet; `sync --compare` compares it now"
+        )
+        typer.echo(f"{target.display_name} is in sync: {compared}")
     if status.pending:
         typer.echo(f"{status.pending} pending ({status.failing} failing): see `lineage-bridge sync status`", err=True)
     if status.troubled:

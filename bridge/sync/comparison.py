@@ -115,6 +115,7 @@ _CLAIM = """
 UPDATE sync_target SET compared_at = ?3
 WHERE org_id = ?1 AND target = ?2 AND coalesce(compared_at, enabled_at) <= ?4 RETURNING target
 """
+_START = "UPDATE sync_target SET compared_at = ?3 WHERE org_id = ?1 AND target = ?2"
 _RESET = "UPDATE sync_target SET compared_at = NULL WHERE org_id = ?1 AND target = ?2"
 _SERVER_ERROR = 500
 _CHECK_INTERVAL = 60 * 1_000_000
@@ -172,6 +173,13 @@ class ComparisonRunner:
         elif batch.differences or batch.orphaned:
             self._requeue_differences(batch)
         return batch
+
+    def start(self) -> None:
+        """Start a comparison now, whether it is due or not."""
+        with self._db.transaction():
+            self._db.execute(_START, *self._org_and_target, self._clock())
+        self._batches = self._count_and_compare()
+        self._requeued.clear()
 
     def _claim_comparison(self) -> bool:
         """Start a comparison if one is due and no other daemon has started it."""

@@ -299,12 +299,16 @@ class SyncItemStore:
                 self._db.execute_many(_RECORD_INTENT, rows[i : i + WRITE_BATCH])
 
     def invalidate(self, keys: Iterable[tuple[str, bytes]], *, reset_failures: bool = False) -> None:
-        """Make items due again, because the target may have changed. Must be called inside a transaction.
+        """Make items due again in the given order, because the target may have changed.
 
-        `reset_failures` also clears the failure counts of the items.
+        `reset_failures` also clears the failure counts of the items. Must be called inside a transaction.
         """
-        now = self._clock()
-        rows = [(self._org, self._target, kind, key, now, int(reset_failures)) for kind, key in sorted(set(keys))]
+        distinct_keys = list(dict.fromkeys(keys))
+        due_at = self._clock() - len(distinct_keys)
+        rows = [
+            (self._org, self._target, kind, key, due_at + position, int(reset_failures))
+            for position, (kind, key) in enumerate(distinct_keys)
+        ]
         self._db.execute_many(_INVALIDATE, rows)
 
     def invalidate_all(self) -> None:

@@ -257,6 +257,10 @@ class Reconciler:
         """Compare the whole target with the last push, in batches; changes nothing."""
         return self.target.compare()
 
+    def start_comparison(self) -> None:
+        """Compare the whole target in the next steps, and repair the differences."""
+        self._comparison.start()
+
     def _record_pause(self) -> None:
         """Store the reason for a pause so that other processes can report it."""
         if self.breaker.pause_reason != self._recorded_pause:

@@ -14,6 +14,7 @@ from connectors.http import HttpResponse, retry_after_seconds
 from connectors.session import ThrottledSession, decode_object, retry_policy, unexpected_response
 from mappers.canonical_json import JsonObject
 from mappers.errors import LineageBridgeError
+from mappers.marquez.events import restore_exponents
 
 _PRODUCT = "Marquez"
 _TRANSIENT_STATUSES = frozenset({408, 425, 429, 502, 503, 504})
@@ -100,12 +101,15 @@ class MarquezClient:
                 raise
             self._request_once("send", "POST", "/lineage", member=None, body=event)
 
+    def complete_run(self, run_id: str, at: str) -> None:
+        """Complete a run once more, which makes its job version the current one; leaves no event in the log."""
+        self._request("complete", "POST", f"/jobs/runs/{_quote(run_id)}/complete", member="id", params={"at": at})
+
     def list_events(self, after: str, before: str, limit: int) -> list[JsonObject]:
         """List run events from `after` to `before` (exclusive) by time; events of the same time are unordered."""
         params = {"after": after, "before": before, "sortDirection": "asc", "limit": str(limit)}
-        return self._decode_entries(
-            self._request("log", "GET", "/events/lineage", params=params, member="events"), "events"
-        )
+        response = self._request("log", "GET", "/events/lineage", params=params, member="events")
+        return [restore_exponents(event) for event in self._decode_entries(response, "events")]
 
     def get_run(self, run_id: str) -> JsonObject | None:
         return self._get_or_none("run", f"/jobs/runs/{_quote(run_id)}", member="id")

@@ -12,7 +12,7 @@ from mappers.errors import InvalidInput
 from mappers.openlineage.event import NO_LIMITS, parse_event
 from mappers.timestamps import format_timestamp
 
-_PAGE_SIZE = 100
+_PAGE_SIZE = 1_000
 _MAX_PAGE_SIZE = 1 << 20
 _HOUR_MICROS = 3_600 * 1_000_000
 

@@ -5,6 +5,7 @@ Marquez parses some facets into classes, and rejects an event if a facet lacks a
 
 import re
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -16,8 +17,10 @@ PRODUCER = "https://github.com/lineage-bridge/lineage-bridge"
 _SPEC = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/"
 _ANY_FACET = f"{_SPEC}BaseFacet"
 _NUL = re.compile("\0")
-RUNNING = "RUNNING"
-_STATES = {"COMPLETE": "COMPLETED", "FAIL": "FAILED", "ABORT": "ABORTED"}
+#: Smallest float that is encoded with an exponent.
+_MIN_WITH_EXPONENT = 10**16
+RUNNING, COMPLETED = "RUNNING", "COMPLETED"
+_STATES = {"COMPLETE": COMPLETED, "FAIL": "FAILED", "ABORT": "ABORTED"}
 #: Required members by owner and facet, with neutral values; "io" stands for facets of an input or output.
 _REQUIRED_MEMBERS: dict[str, dict[str, dict[str, Any]]] = {
     "run": {"nominalTime": {"nominalStartTime": "1970-01-01T00:00:00Z"}, "parent": {"run": {}, "job": {}}},
@@ -86,6 +89,26 @@ def add_base_fields(facets: Mapping[str, Any]) -> dict[str, Any]:
 def run_state(event: Mapping[str, Any]) -> str:
     """Return the Marquez state of a run after an event."""
     return _STATES.get(str(event.get("eventType") or "").upper(), RUNNING)
+
+
+def restore_exponents(value: Any) -> Any:
+    """Convert the large integers in a logged event that were floats when they were sent.
+
+    Marquez returns 4.2445638419884667E18 as 4244563841988466700. Without the conversion, it would be another event.
+    """
+    if isinstance(value, dict):
+        return {key: restore_exponents(member) for key, member in value.items()}
+    if isinstance(value, list):
+        return [restore_exponents(element) for element in value]
+    if isinstance(value, int) and abs(value) >= _MIN_WITH_EXPONENT and Decimal(repr(float(value))) == value:
+        return float(value)
+    return value
+
+
+def is_streaming(event: Mapping[str, Any]) -> bool:
+    """True if the event belongs to a streaming job, of which Marquez creates versions while a run is in progress."""
+    job_type = ((event.get("job") or {}).get("facets") or {}).get("jobType")
+    return isinstance(job_type, dict) and str(job_type.get("processingType")).upper() == "STREAMING"
 
 
 def _normalized_event(event: dict[str, Any], micros: int, kind: str) -> dict[str, Any]:

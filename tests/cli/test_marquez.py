@@ -45,11 +45,14 @@ def shell(standin: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, res
 
 def test_sync_and_verify(shell: Shell) -> None:
     pushed = shell("sync", "--once", events=(RUN,))
-    assert (pushed.exit_code, pushed.stdout.splitlines()[-1]) == (0, "Marquez is in sync")
+    assert (pushed.exit_code, pushed.stdout.splitlines()[-1]) == (
+        0,
+        "Marquez is in sync: not compared with the server yet; `sync --compare` compares it now",
+    )
     assert shell("sync", "status").stdout.splitlines()[0] == "marquez responding"
     verified = shell("verify")
     assert (verified.exit_code, verified.stdout) == (
-        0, "Marquez:\n  1 compared, 0 differences; requests: job 1, run 1\n",
+        0, "Marquez:\n  1 compared, 0 differences; requests: dataset 1, job 1, run 1\n",
     )  # fmt: skip
 
 

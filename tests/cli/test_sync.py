@@ -38,7 +38,7 @@ plan: create 9
 PUSHED = """\
 items: pushed 5, unchanged 2
 calls: bulk 2, get 10, get edge 2, put 4, put edge 1, put statuses 1, version 1
-OpenMetadata is in sync
+OpenMetadata is in sync: not compared with the server yet; `sync --compare` compares it now
 """
 STATUS = """\
 openmetadata responding
@@ -209,12 +209,24 @@ def test_push_errors_have_exit_codes(shell: Shell, settings: dict[str, str], cod
         ("sync explain db nothing", "no dataset 'nothing' in namespace 'db'"),
         ("sync explain db --job", "a job requires NAMESPACE and NAME"),
         ("dead show nothing", "no item with an id that starts with nothing"),
-        ("sync --output json", "specify --once or --dry-run"),
+        ("sync --output json", "specify --once, --compare or --dry-run"),
     ],
 )
 def test_errors(shell: Shell, args: str, message: str) -> None:
     result = shell(args)
     assert (result.exit_code != 0, message in result.stderr) == (True, True)
+
+
+def test_compare_repairs_differences_at_once(shell: Shell) -> None:
+    shell("sync --once")
+    edges = dict(shell.standin.store.edges)
+    shell.standin.store.edges.clear()
+    assert shell("sync --once").exit_code == 0
+    assert shell.standin.state()["edges"] == {}
+    result = shell("sync --compare")
+    assert result.exit_code == 0
+    assert "OpenMetadata is in sync: last compared with the server at 20" in result.stdout
+    assert shell.standin.store.edges.keys() == edges.keys()
 
 
 def test_verify_reports_differences_without_repair(shell: Shell) -> None:

@@ -17,7 +17,7 @@ from bridge.sync.marquez.runs import required_events
 from bridge.sync.sync_item import SyncItem
 from bridge.sync.target import ComparedBatch, Difference
 from mappers.canonical_json import JsonObject
-from mappers.marquez.events import RUNNING, run_state
+from mappers.marquez.events import RUNNING, is_streaming, run_state
 from mappers.marquez.metadata import is_alias
 
 _BATCH_SIZE = 100
@@ -30,6 +30,7 @@ SELECT i.key, r.job_id, row_number() OVER (
 FROM sync_item i JOIN ol_run r ON r.org_id = i.org_id AND r.run_id = i.key
 WHERE i.org_id = ?1 AND i.target = ?2 AND i.kind = 'run' AND i.remote_id IS NOT NULL AND i.settled >= i.marked
 """
+_STARTS = "SELECT run_id, coalesce(started_at, created_at) FROM ol_run WHERE org_id = ?1 AND run_id {ids}"
 _NEWEST = f"SELECT job_id, key FROM ({_SENT_RUNS}) n WHERE n.place = 1 ORDER BY job_id"
 _OLDER = f"SELECT key FROM ({_SENT_RUNS} AND r.job_id = ?3) n WHERE n.place > ?4 ORDER BY n.place LIMIT ?5"
 
@@ -46,11 +47,12 @@ class MarquezComparison:
         for i in range(0, len(newest), _BATCH_SIZE):
             job_by_run = {bytes(run): bytes(job) for job, run in newest[i : i + _BATCH_SIZE]}
             differences = self._compare_runs(list(job_by_run), newest=True)
-            yield ComparedBatch("run", len(job_by_run), differences)
-            for difference in differences:
-                if difference.description == _MISSING:
-                    yield from self._compare_older_runs(job_by_run[difference.key])
-
+            checked = len(job_by_run)
+            for missing in [difference for difference in differences if difference.description == _MISSING]:
+                older_differences, older_checked = self._compare_older_runs(job_by_run[missing.key])
+                differences += older_differences
+                checked += older_checked
+            yield ComparedBatch("run", checked, self._oldest_first(differences))
         yield from self._compare_declared("job", self._job_checks)
         yield from self._compare_declared("dataset", self._dataset_checks)
 
@@ -95,15 +97,22 @@ class MarquezComparison:
         missing_tags = possible_tags(dataset).dataset_tags - set(remote.get("tags") or ())
         return f"tag {min(missing_tags)} is missing" if missing_tags else None
 
-    def _compare_older_runs(self, job: bytes) -> Iterator[ComparedBatch]:
-        """Compare older runs of a job until one of them exists."""
-        offset = 1
-        while rows := self._ctx.db.fetch_all(_OLDER, self._ctx.org, NAME, job, offset, _BATCH_SIZE):
-            differences = self._compare_runs([bytes(run) for (run,) in rows], newest=False)
-            yield ComparedBatch("run", len(rows), differences)
-            if len(differences) < len(rows):
-                return
-            offset += len(rows)
+    def _compare_older_runs(self, job: bytes) -> tuple[list[Difference], int]:
+        """Compare older runs of a job until one of them exists; also returns the number of compared runs."""
+        differences: list[Difference] = []
+        checked = 0
+        while rows := self._ctx.db.fetch_all(_OLDER, self._ctx.org, NAME, job, checked + 1, _BATCH_SIZE):
+            batch_differences = self._compare_runs([bytes(run) for (run,) in rows], newest=False)
+            differences += batch_differences
+            checked += len(rows)
+            if len(batch_differences) < len(rows):
+                break
+        return differences, checked
+
+    def _oldest_first(self, differences: list[Difference]) -> list[Difference]:
+        """Sort by start, because runs are sent again in this order and Marquez derives versions from the order."""
+        starts = dict(self._ctx.db.fetch_for_ids(_STARTS, sorted(entry.key for entry in differences), self._ctx.org))
+        return sorted(differences, key=lambda difference: (starts.get(difference.key) or 0, difference.key))
 
     def _compare_runs(self, runs: Sequence[bytes], *, newest: bool) -> list[Difference]:
         stored_runs = read_runs(self._ctx.db, self._ctx.org, runs)
@@ -125,11 +134,14 @@ class MarquezComparison:
         expected, state = run_state(events[-1]), run.get("state")
         if state != expected and not (expected == RUNNING and state == _NEW):
             return f"state is {state} instead of {expected}"
-        version = run.get("jobVersion")
-        if not newest or expected == RUNNING or not version:
+        if not newest or expected == RUNNING:
             return None
-        job = self._ctx.client.get_job(version["namespace"], version["name"]) or {}
-        return self._check_graph(job, events, _datasets_of_run(run))
+        version = run.get("jobVersion")
+        if not version:  # a bare end of a streaming run creates none
+            names_datasets = any(event["inputs"] or event["outputs"] for event in events)
+            return "has no job version" if names_datasets or not is_streaming(events[-1]) else None
+        job = self._ctx.client.get_job(version["namespace"], version["name"])
+        return "its job is missing" if job is None else self._check_graph(job, events, _datasets_of_run(run))
 
     def _check_graph(
         self, job: JsonObject, events: Sequence[JsonObject], used_by_run: set[tuple[str, str]]
@@ -146,6 +158,10 @@ class MarquezComparison:
             for name in sorted(remote - expected - used_by_run):
                 if not is_alias(self._ctx.client.get_dataset(*name) or {}):
                     return f"its job has an additional {role}: {' '.join(name)}"
+            if role == "output":
+                for name in sorted(expected):
+                    if self._ctx.client.get_dataset(*name) is None:
+                        return f"its output {' '.join(name)} is missing"
         return None
 
 

@@ -25,7 +25,7 @@ from connectors.marquez.event_log import find_logged_events
 from mappers.canonical_json import JsonObject
 from mappers.errors import LineageBridgeError
 from mappers.marquez.event_selection import select_events
-from mappers.marquez.events import run_event, run_state
+from mappers.marquez.events import COMPLETED, is_streaming, run_event, run_state
 from mappers.marquez.governance import add_steward_facets
 from mappers.marquez.names import find_unsafe_name
 from mappers.openlineage.names import canonical_dataset_name
@@ -178,6 +178,9 @@ class RunSender:
             missing.append(plan.terminal_event)
         for hash_ in missing:
             self._ctx.client.send(plan.events[hash_])
+        if is_streaming(plan.request) and run_state(plan.request) == COMPLETED:
+            # Marquez does not make an existing version of a streaming job the current one again
+            self._ctx.client.complete_run(plan.run.uuid, plan.request["eventTime"])
         remote = RemoteReference(RUN, plan.run.uuid, plan.name)
         return pushed(plan, remote, record=RunRecord([*plan.events]))
 

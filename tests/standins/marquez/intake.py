@@ -23,7 +23,7 @@ def post(call: Call) -> ApiResponse:
         raise html_error(500)
     store = call.store
     time = event["eventTime"].micros
-    store.log.append(Row(len(store.log), time, kind, shapes.format_times(event)))
+    store.log.append(Row(len(store.log), time, kind, shapes.to_logged(event)))
     if call.log_only:
         raise html_error(500)
     try:

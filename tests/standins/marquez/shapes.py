@@ -2,11 +2,14 @@
 
 import re
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
 from tests.standins.marquez import times
 
 _NOT_IN_URI = re.compile(r"[\s<>\"{}|\\^`]|%(?![0-9a-fA-F]{2})")
+#: Floats that are encoded with an exponent, and the limit of the integers that the JSON library encodes.
+_MIN_WITH_EXPONENT, _MAX_INTEGER = 1e16, 2.0**63
 
 
 class Unreadable(Exception):
@@ -149,7 +152,7 @@ def without_nulls(value: Any) -> Any:
 
 def to_stored(value: Any) -> Any:
     """Convert a facet to its stored form."""
-    return without_nulls(format_times(value))
+    return without_nulls(to_logged(value))
 
 
 def _object(value: Any, shape: Shape) -> dict[str, Any]:
@@ -192,10 +195,12 @@ def _token(value: Any) -> str:
     return f"{kind} value (token `JsonToken.{token}`)"
 
 
-def format_times(value: Any) -> Any:
-    """Format the times in a deserialized value."""
+def to_logged(value: Any) -> Any:
+    """Render a deserialized value as the log does: formatted times, and large floats without exponents."""
     if isinstance(value, times.Timestamp):
         return value.text
+    if isinstance(value, float) and _MIN_WITH_EXPONENT <= abs(value) < _MAX_INTEGER:
+        return int(Decimal(repr(value)))
     if isinstance(value, dict):
-        return {name: format_times(item) for name, item in value.items()}
-    return [format_times(item) for item in value] if isinstance(value, list) else value
+        return {name: to_logged(item) for name, item in value.items()}
+    return [to_logged(item) for item in value] if isinstance(value, list) else value

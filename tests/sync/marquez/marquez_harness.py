@@ -1,5 +1,6 @@
 """A store that a reconciler syncs to the Marquez stand-in, with readers for the state of Marquez."""
 
+from contextlib import closing
 from typing import Any, Self
 
 from connectors.http import HttpSession
@@ -25,6 +26,11 @@ class MarquezHarness(MarquezCase):
     def clear_standin(self) -> None:
         """Delete everything in the stand-in."""
         self.standin.store.__init__(self.standin.store.now)
+
+    def request(self, method: str, path: str) -> None:
+        """Change the stand-in as another client does."""
+        with closing(HttpSession(self.standin.url)) as session:
+            assert session.request(method, f"/api/v1{path}").success
 
     def run_events(self) -> list[dict[str, Any]]:
         """List the run events in order of arrival."""

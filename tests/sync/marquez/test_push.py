@@ -1,9 +1,12 @@
 """Pushing runs to Marquez, in which the event that arrives last wins."""
 
+from collections.abc import Callable
+
 import pytest
 
 from bridge.sync.sync_item import Outcome
-from tests.factories import Json, dataset, facet, job_event, parent, run_event
+from connectors.marquez.event_log import find_logged_events
+from tests.factories import Json, dataset, facet, job_event, parent, run_event, run_uuid
 from tests.standins.faults import Fault, html
 from tests.standins.marquez import half_written
 from tests.stores import as_bytes
@@ -155,6 +158,66 @@ def test_comparison_resends_runs_that_marquez_lost(synced: MarquezHarness) -> No
     assert [synced.run_state(number) for number in (1, 2, 3)] == ["COMPLETED"] * 3
 
 
+def test_comparison_restores_an_emptied_server_oldest_run_first(synced: MarquezHarness) -> None:
+    numbers = [5, 3, 1, 4, 2]
+    synced.apply(*map(run, numbers), *(run(number + 10, job="k") for number in numbers)).converge()
+    synced.clear_standin()
+    synced.standin.journal.requests.clear()
+    synced.compare()
+    sent = [number for number, _ in synced.received_runs()]
+    assert [number for number in sent if number < 10] == [1, 2, 3, 4, 5]
+    assert [number for number in sent if number > 10] == [11, 12, 13, 14, 15]
+
+
+def streaming(number: int, second: float, out: str) -> Json:
+    job_type = {"jobType": facet(processingType="STREAMING", integration="FLINK")}
+    return run_event(
+        "COMPLETE", second, run=number, inputs=[dataset("in")], outputs=[dataset(out)], job_facets=job_type
+    )
+
+
+def test_streaming_job_shows_the_datasets_of_its_newest_run(synced: MarquezHarness) -> None:
+    """The third run has the datasets of the first one, whose job version exists already."""
+    synced.apply(streaming(1, 1, "a")).converge()
+    synced.apply(streaming(2, 2, "b")).converge()
+    synced.apply(streaming(3, 3, "a")).converge()
+    assert synced.job_io() == (["in"], ["a"])
+    assert [difference for batch in synced.reconciler.compare() for difference in batch.differences] == []
+
+
+def lose_job_version(synced: MarquezHarness) -> None:
+    synced.standin.store.runs[run_uuid(1)].version = None
+
+
+def delete_job(synced: MarquezHarness) -> None:
+    synced.request("DELETE", "/namespaces/jobs/jobs/job")
+
+
+def delete_output(synced: MarquezHarness) -> None:
+    synced.request("DELETE", "/namespaces/db/datasets/out")
+
+
+@pytest.mark.parametrize(
+    ("damage", "description"),
+    [
+        (lose_job_version, "has no job version"),
+        (delete_job, "its job is missing"),
+        (delete_output, "its output db out is missing"),
+    ],
+    ids=["half-written", "deleted job", "deleted output"],
+)
+def test_comparison_repairs_newest_run(
+    synced: MarquezHarness, damage: Callable[[MarquezHarness], None], description: str
+) -> None:
+    synced.apply(run(1)).converge()
+    damage(synced)
+    differences = [difference for batch in synced.reconciler.compare() for difference in batch.differences]
+    assert [difference.description for difference in differences] == [description]
+    synced.compare()
+    assert [difference for batch in synced.reconciler.compare() for difference in batch.differences] == []
+    assert synced.job_io() == (["in"], ["out"])
+
+
 def test_comparison_restores_job_outputs_changed_by_other_producer(synced: MarquezHarness) -> None:
     synced.apply(run(1)).converge()
     synced.client.send(run(9, out="theirs"))
@@ -184,3 +247,11 @@ def test_unexpected_response_opens_the_circuit(synced: MarquezHarness, lie: Faul
     assert synced.items_by(Outcome.DEAD) == []
     synced.converge()
     assert [synced.run_state(number) for number in (1, 2, 3)] == ["COMPLETED"] * 3
+
+
+def test_event_with_large_numbers_is_the_same_event_when_it_is_read_back(synced: MarquezHarness) -> None:
+    numbers = {"float": 4.2445638419884667e18, "integer": 4_244_563_841_988_466_701}
+    synced.apply(run_event(run=1, outputs=[dataset("out")], run_facets={"numbers": facet(**numbers)})).converge()
+    (event,) = synced.list_events()
+    assert {name: event["run"]["facets"]["numbers"][name] for name in numbers} == numbers
+    assert find_logged_events(synced.client, {"sent": synced.run_events()[0]}) == {"sent"}
