@@ -27,7 +27,7 @@ _RECORDED_EVENTS = _ROOT / "tests" / "data" / "events" / "spark-4.1.4"
 _HOME = _ROOT / ".demo"
 _START_SECONDS = 20
 _MAX_LINES = 10
-#: Log lines that explain a failure, and those with the results of a process.
+#: Log lines that explain a failure, and log lines with the results of a process.
 _ERROR_LINE = re.compile(r"^\S*(Error|Exception)\b|^error:|UNRESOLVED|FAILED|unresolved dependency|ERROR")
 _RESULT_LINE = re.compile(r"^error: |^  (passed|warn|fail)|^  \S+  version ")
 
@@ -49,7 +49,7 @@ _FAILING_CHECK = DemoStep(
     "a check fails, so nothing is published",
     EXIT_BAD_DATA,
 )
-_JOB = "top.py"
+_SPARK_JOB = "top.py"
 _QUERIES_WITHOUT_SPARK = (
     ("lineage", "file", "/data/out/bands", "--granularity", "step", "--columns"),
     ("lineage", "file", "/data/lake/customers", "--direction", "downstream", "--depth", "3"),
@@ -132,12 +132,12 @@ def _next_steps(url: str, home: Path) -> str:
 
 
 def _display_path(path: Path) -> str:
-    """The shorter of the relative and the absolute path."""
+    """Return the relative or the absolute path, whichever is shorter."""
     return min(os.path.relpath(path), str(path), key=len)
 
 
 def _run_jobs(client: BridgeClient, url: str, home: Path) -> tuple[tuple[str, ...], ...] | None:
-    """Run the jobs or, if Spark is missing, replay recorded events; returns queries to run, None after a failure."""
+    """Run the jobs, or replay events if Spark is missing. Return the queries to run, or None after a failure."""
     try:
         spark = find_spark()
         require_process_extra()
@@ -163,7 +163,7 @@ def _run_jobs(client: BridgeClient, url: str, home: Path) -> tuple[tuple[str, ..
 
 
 def _run_process(step: DemoStep, url: str, home: Path) -> bool:
-    """Run a process and print its check results; returns whether it ended as expected."""
+    """Run a process and print its check results. Return True if the exit code is as expected."""
     name, *options = step.args
     log = home / f"{'-'.join(step.args)}.log"
     conf = [arg for key, value in LOCAL_CONF.items() for arg in ("--conf", f"{key}={value}")]
@@ -190,8 +190,10 @@ def _run_spark_job(spark: SparkInstallation, url: str, home: Path) -> bool:
     folder.mkdir()
     log = folder / "spark.log"
     conf = build_conf(ConfOptions(find_release(spark.version), url=url, namespace="demo")) | LOCAL_CONF
-    started = _start_step(f"spark-submit {_JOB} $(lineage-bridge dataset resolve …)", "a plain Spark job reads it")
-    process = submit_job(spark, _FILES / _JOB, [path, str(lake)], conf, folder, log)
+    started = _start_step(
+        f"spark-submit {_SPARK_JOB} $(lineage-bridge dataset resolve …)", "a plain Spark job reads it"
+    )
+    process = submit_job(spark, _FILES / _SPARK_JOB, [path, str(lake)], conf, folder, log)
     try:
         code = process.wait()
     finally:

@@ -44,7 +44,7 @@ ROUTE_SCOPES: dict[str, Literal["ingest", "read", "operate"] | None] = {
     "/readyz": None,
     "/metrics": "operate",
     "/openapi.json": "read",
-    **{path: kind.scope for (_, path), kind in COMMAND_ROUTES.items()},
+    **{path: command_type.scope for (_, path), command_type in COMMAND_ROUTES.items()},
     **dict.fromkeys(QUERY_ROUTES, "read"),  # commands on the same paths check their own scope
 }
 
@@ -76,7 +76,7 @@ class AppState:
 
     @asynccontextmanager
     async def lifespan(self, _: FastAPI) -> AsyncIterator[None]:
-        """Start the writer and the tasks with the application; drain and stop both on shutdown."""
+        """Start the writer and the background tasks; on shutdown, stop the tasks and commit all waiting events."""
         limits = self._settings.intake
         writer = self._open_writer()
         self.store = writer.version
@@ -106,7 +106,7 @@ class AppState:
         await committer.close()
 
     def not_ready_reason(self) -> str | None:
-        """Why the service cannot accept events; None if it can."""
+        """Return the reason why the service cannot accept events, or None if it can."""
         if self.committer is None:
             return "starting"
         if self.committer.last_error is not None:
@@ -116,7 +116,7 @@ class AppState:
         return self.file_follower.failure if self.file_follower else None
 
     def command_services(self) -> tuple[Intake, CommandExecutor] | None:
-        """The intake and the command executor; None while the service starts."""
+        """Return the intake and the command executor, or None while the service starts."""
         return (self.intake, self.commands) if self.intake and self.commands else None
 
     def authorize(self, request: Request, route: str) -> Response | None:
@@ -174,7 +174,7 @@ def build_app(state: AppState) -> Any:
 
     @app.get("/metrics", response_class=PlainTextResponse, responses=problem_responses(401, 403, 503))
     async def metrics(request: Request) -> Response:
-        """Metrics for Prometheus."""
+        """Return the metrics in the Prometheus format."""
         denial = state.authorize(request, "/metrics")
         if denial is not None:
             return denial

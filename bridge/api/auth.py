@@ -17,7 +17,7 @@ class Authorizer:
         self._names = {key.sha256: key.name for key in keys}
 
     def authorize(self, authorization: str | None, scope: ApiScope) -> Response | None:
-        """Return a denial, or None if the request may pass.
+        """Return a denial, or None if the request is allowed.
 
         Keys consist of 256 random bits and are looked up by hash, so the lookup time reveals nothing about a key.
         """
@@ -35,7 +35,7 @@ class Authorizer:
         return None
 
     def principal(self, authorization: str | None) -> str | None:
-        """Name of the request's key, recorded as the author of a command; None if no keys are configured."""
+        """Return the author to record for a command: the name of the API key, or None if no keys are configured."""
         digest = _digest((authorization or "").partition(" ")[2])
         return f"key {self._names[digest]}" if digest in self._names else None
 

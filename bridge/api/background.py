@@ -19,7 +19,7 @@ class BackgroundTask(ABC):
 
     @abstractmethod
     def step(self) -> float:
-        """Do one unit of work; returns the seconds to wait before the next step."""
+        """Do one unit of work and return the seconds to wait before the next step."""
 
     @abstractmethod
     def close(self) -> None:
@@ -30,7 +30,7 @@ class BackgroundTask(ABC):
         """Log a failed step."""
 
     def start(self, delay: float = 0.0, *, retry_seconds: float | None = None) -> None:
-        """Begin after a delay; `retry_seconds` replaces the backoff with a constant delay."""
+        """Start the task after a delay; `retry_seconds` replaces the backoff with a constant delay."""
         self._task = asyncio.create_task(self._run(delay, retry_seconds))
 
     async def stop(self) -> None:
@@ -41,9 +41,9 @@ class BackgroundTask(ABC):
             await self._task
 
     async def _run(self, delay: float, retry_seconds: float | None) -> None:
-        first_delay, max_delay = (
-            (RETRY_SECONDS, MAX_RETRY_SECONDS) if retry_seconds is None else (retry_seconds, retry_seconds)
-        )
+        first_delay, max_delay = RETRY_SECONDS, MAX_RETRY_SECONDS
+        if retry_seconds is not None:
+            first_delay = max_delay = retry_seconds
         retry_delay = first_delay
         while not await self._stopped_within(delay):
             try:
@@ -52,7 +52,8 @@ class BackgroundTask(ABC):
             except Exception as error:  # noqa: BLE001 - a failed background task must not stop the intake; the failure is logged
                 self.on_failure(error, retry_delay)
                 await asyncio.to_thread(self.close)
-                delay, retry_delay = retry_delay, min(retry_delay * 2, max_delay)
+                delay = retry_delay
+                retry_delay = min(retry_delay * 2, max_delay)
         await asyncio.to_thread(self.close)
 
     async def _stopped_within(self, seconds: float) -> bool:

@@ -94,8 +94,9 @@ async def _parse_body(command_type: type[Command[Any]], intake: Intake, request:
     if isinstance(body, Response):
         return body
     if body.error is not None:
-        too_large = not isinstance(body.error, InvalidInput)
-        return problem(413 if too_large else 400, "Too large" if too_large else "Invalid command", str(body.error))
+        is_invalid = isinstance(body.error, InvalidInput)
+        status, title = (400, "Invalid command") if is_invalid else (413, "Too large")
+        return problem(status, title, str(body.error))
     try:
         command: Command[Any] = decode_json(body.content, msgspec.json.Decoder(command_type))
         reject_nul_characters(command)

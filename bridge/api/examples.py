@@ -48,7 +48,7 @@ EXAMPLES: dict[type[Command[Any]], dict[str, Any]] = {
 
 
 class LegacyRoute(NamedTuple):
-    """A route and an example body."""
+    """A route for a legacy format, described for the OpenAPI document."""
 
     path: str
     legacy_format: LegacyFormat

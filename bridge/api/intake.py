@@ -18,13 +18,13 @@ from bridge.store.event_log import IncomingEvent, RejectedInput
 from mappers.errors import InputTooLarge, InvalidInput, TransientError
 
 _GZIP_WINDOW_BITS = 16 + zlib.MAX_WBITS
-_MAX_MEMBERS = 64
+_MAX_GZIP_MEMBERS = 64
 
 
 def decompress_gzip(body: bytes, limit: int) -> bytes:
-    """Decompress gzip data with one or more members; raises InputTooLarge as soon as the limit is exceeded."""
+    """Decompress gzip data with one or more members. Raises InputTooLarge as soon as the limit is exceeded."""
     decompressed = b""
-    for _ in range(_MAX_MEMBERS):
+    for _ in range(_MAX_GZIP_MEMBERS):
         member = zlib.decompressobj(_GZIP_WINDOW_BITS)
         try:
             decompressed += member.decompress(body, limit + 1 - len(decompressed))
@@ -37,21 +37,21 @@ def decompress_gzip(body: bytes, limit: int) -> bytes:
         body = member.unused_data
         if not body:
             return decompressed
-    raise InvalidInput(f"the gzip body has more than {_MAX_MEMBERS} members")
+    raise InvalidInput(f"the gzip body has more than {_MAX_GZIP_MEMBERS} members")
 
 
 _CLIENT_DISCONNECTED = Response(status_code=400)
 #: Bodies without a content type are rejected as well: any web page can make a browser send one to loopback.
 _JSON_TYPES = frozenset({"application/json", "application/x-ndjson"})
 _MEGABYTE = 1 << 20
-_LENGTH_DIGITS = 18
+_MAX_LENGTH_DIGITS = 18
 #: Maximum number of commas in a body. Real events have one value per 50 bytes, but a list of empty lists has one per
 #: 3 bytes, and each value takes 20 times its size in memory.
 _MAX_VALUES = 2_000_000
 
 
 class RequestBody(NamedTuple):
-    """A request body as sent and decompressed, and the error if the body cannot be processed."""
+    """A request body, as sent and decompressed. If the body cannot be processed, `error` holds the reason."""
 
     sent: bytes
     content: bytes
@@ -78,7 +78,7 @@ class Intake:
         self._max_decompressed = int(limits.max_unpacked_mb * _MEGABYTE)
 
     def authorize(self, headers: Headers, scope: ApiScope) -> Response | None:
-        """Return a denial, or None if the request may pass."""
+        """Return a denial, or None if the request is allowed."""
         return self._authorizer.authorize(headers.get("authorization"), scope)
 
     def principal(self, headers: Headers) -> str | None:
@@ -87,7 +87,7 @@ class Intake:
     async def read_body(
         self, headers: Headers, receive: Receive, scope: ApiScope = "ingest"
     ) -> RequestBody | Response:
-        """Read a body, or return the response that rejects the request."""
+        """Read and decompress a body. If the request is rejected, return the response instead."""
         denial = self.authorize(headers, scope) or _unsupported_media_response(headers)
         if denial is not None:
             return denial
@@ -102,14 +102,14 @@ class Intake:
             content = decompress_gzip(sent, self._max_decompressed) if is_compressed else sent
             _check_value_count(content)
         except (InvalidInput, InputTooLarge) as error:
-            # The traceback would keep the partial content alive.
+            # The frames of the traceback would keep the partial content in memory.
             return RequestBody(sent, b"", error.with_traceback(None))
         return RequestBody(sent, content)
 
     async def _receive_body(self, headers: Headers, receive: Receive) -> bytes | None:
         length = headers.get("content-length", "")
-        if length.isdecimal() and (len(length) > _LENGTH_DIGITS or int(length) > self._max_body):
-            raise InputTooLarge(f"the body has {length[:_LENGTH_DIGITS]} bytes; the limit is {self._max_body}")
+        if length.isdecimal() and (len(length) > _MAX_LENGTH_DIGITS or int(length) > self._max_body):
+            raise InputTooLarge(f"the body has {length[:_MAX_LENGTH_DIGITS]} bytes; the limit is {self._max_body}")
         chunks: list[bytes] = []
         received_bytes = 0
         while True:
@@ -124,7 +124,7 @@ class Intake:
                 return b"".join(chunks)
 
     async def commit(self, items: Sequence[IncomingEvent | RejectedInput]) -> Response | None:
-        """Store items durably and count them; returns a response only if the intake is unavailable."""
+        """Store items durably and count them. Return a response only if the intake is unavailable."""
         try:
             await self._committer.commit(items)
         except TransientError as error:
@@ -147,7 +147,7 @@ def _content_encoding(headers: Headers) -> str:
 
 
 def _unsupported_media_response(headers: Headers) -> Response | None:
-    """Return the rejection of a body that is not declared as JSON or has an unknown encoding, or None."""
+    """Reject a body that is not declared as JSON or has an unknown encoding. Return None for any other body."""
     media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type not in _JSON_TYPES and not media_type.endswith("+json"):
         return problem(

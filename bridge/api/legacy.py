@@ -16,18 +16,18 @@ from bridge.store.event_log import IncomingEvent, RejectedInput
 from mappers.canonical.rows import DatasetRegistrationRow
 from mappers.legacy.formats import LegacyFormat
 
-_FLAGS = {"true": True, "1": True, "yes": True, "": True, "false": False, "0": False, "no": False}
+_BOOLEAN_VALUES = {"true": True, "1": True, "yes": True, "": True, "false": False, "0": False, "no": False}
 
 
 async def ingest_legacy(
     intake: Intake, legacy: LegacyReader, legacy_format: LegacyFormat, request: Request
 ) -> Response:
-    """Ingest one legacy body; responds with 201 once its events are stored durably."""
+    """Ingest one legacy body, and respond with 201 once its events are stored durably."""
     body = await intake.read_body(request.headers, request.receive)
     if isinstance(body, Response):
         return body
     flag = request.query_params.get("historical", "false")
-    historical = _FLAGS.get(flag.lower())
+    historical = _BOOLEAN_VALUES.get(flag.lower())
     if historical is None:
         return problem(
             400, "Bad parameter", f"historical must be true or false, not {flag[:32]!r}", field="historical"
@@ -46,7 +46,7 @@ async def ingest_legacy(
 
 
 def _registration_response(items: Sequence[IncomingEvent]) -> Response:
-    """Return the registration id; it is null if the event is stored but could not be merged."""
+    """Respond with the registration id, or with null if the event is stored but could not be merged."""
     rows = (row for item in items for row in item.rows if isinstance(row, DatasetRegistrationRow))
     row = next(rows, None)
     return JSONResponse({"registration": row.reg_id.hex() if row else None, "status": "PENDING"}, 201)

@@ -33,13 +33,15 @@ _events_decoder = msgspec.json.Decoder(_OpenMetadataBatch)
 
 
 async def ingest_event(intake: Intake, body: RequestBody) -> Response:
-    """Ingest one event; responds with 201 once it is stored durably."""
+    """Ingest one event, and respond with 201 once it is stored durably."""
     item = _read_event(intake, body)
-    return await intake.commit([item]) or (rejection_response(item) if isinstance(item, RejectedInput) else _CREATED)
+    if (unavailable := await intake.commit([item])) is not None:
+        return unavailable
+    return rejection_response(item) if isinstance(item, RejectedInput) else _CREATED
 
 
 async def ingest_batch(intake: Intake, body: RequestBody) -> Response:
-    """Ingest an array of events; once they are stored, responds with 204, or with 200 and the rejected events."""
+    """Ingest an array of events. Respond with 204 if all are stored, or with 200 and a list of the rejected ones."""
     result = await _ingest_events(intake, body, lambda payload: decode_json(payload, _array_decoder))
     if isinstance(result, Response):
         return result
@@ -102,7 +104,7 @@ async def handle_request(intake: Intake, handler: Handler, scope: Scope, receive
 
 
 class _BatchResult(NamedTuple):
-    """Result of a batch."""
+    """How many events of a batch were stored, how many edges they contain, and which events were rejected."""
 
     successful: int
     edges: int
@@ -127,10 +129,11 @@ async def _ingest_events(
     intake: Intake, body: RequestBody, decode_events: Callable[[bytes], list[msgspec.Raw]]
 ) -> _BatchResult | Response:
     """Ingest the events of a batch in groups; a body that is not a batch is rejected as a whole."""
-    payloads = _decode_batch(body, decode_events)
-    if not isinstance(payloads, list):
-        rejected = intake.reader.reject(body.sent, _SOURCE, payloads)
+    payloads_or_error = _decode_batch(body, decode_events)
+    if not isinstance(payloads_or_error, list):
+        rejected = intake.reader.reject(body.sent, _SOURCE, payloads_or_error)
         return await intake.commit([rejected]) or rejection_response(rejected)
+    payloads = payloads_or_error
     successful = edges = 0
     failed: list[dict[str, Any]] = []
     for start in range(0, len(payloads), intake.max_group):
@@ -152,7 +155,7 @@ async def _ingest_events(
 def _decode_batch(
     body: RequestBody, decode_events: Callable[[bytes], list[msgspec.Raw]]
 ) -> list[msgspec.Raw] | InvalidInput | InputTooLarge:
-    """Decode a batch; returns errors, because raising them would keep the body alive in a reference cycle."""
+    """Decode a batch into payloads. Errors are returned: a raised error would keep the body in a reference cycle."""
     if body.error is not None:
         return body.error
     try:
@@ -171,7 +174,7 @@ def _read_event(intake: Intake, body: RequestBody) -> IncomingEvent | RejectedIn
 
 
 def _count_edges(item: IncomingEvent) -> int:
-    """Number of dataset pairs that an event connects."""
+    """Return the number of pairs of an input and an output of the event."""
     return len(item.event.inputs) * len(item.event.outputs)
 
 

@@ -15,11 +15,11 @@ from bridge.intake.group_commit import GroupCommitter
 from bridge.store.event_log import IncomingEvent, RejectedInput
 
 #: Reasons for rejecting a request or an event.
-_REASONS = ("rejected", "too_large", "unavailable")
+_REJECTION_REASONS = ("rejected", "too_large", "unavailable")
 
 
 class Metrics:
-    """Metrics of one service; `disk` is the directory for the free space."""
+    """Metrics of the service. Free space is reported for the disk that contains the directory `disk`."""
 
     content_type = CONTENT_TYPE_LATEST
 
@@ -48,7 +48,7 @@ class Metrics:
         for result in ("kept", "broken"):
             self._contract_checks.labels(result=result)
         self._merged = {merged: self._accepted.labels(merged=str(merged).lower()) for merged in (True, False)}
-        for reason in _REASONS:
+        for reason in _REJECTION_REASONS:
             self._rejected.labels(reason=reason)  # start at 0: a counter that starts at 1 shows no increase
         self._add_gauge("lineage_bridge_events_waiting", "Events waiting for a commit", committer.pending_events)
         self._add_gauge(
@@ -89,12 +89,12 @@ class Metrics:
         self._rejected.labels(reason=reason).inc()
 
     def count_contract_checks(self, violated: int, checked: int) -> None:
-        """Count the checked versions, and the versions that violated their contract."""
+        """Count contract checks; `violated` is the number of checked versions that violated their contract."""
         self._contract_checks.labels(result="broken").inc(violated)
         self._contract_checks.labels(result="kept").inc(checked - violated)
 
     def render(self) -> bytes:
-        """The metrics in the exposition format."""
+        """Return the metrics in the Prometheus exposition format."""
         return generate_latest(self._registry)
 
 

@@ -33,7 +33,7 @@ def add_query_and_command_routes(openapi: OpenApiObject) -> OpenApiObject:
 
 
 def _schema_components(types: list[type[Any]]) -> tuple[list[OpenApiObject], dict[str, OpenApiObject]]:
-    """References to the schemas of the types, in the order of `types`, and all schemas by public name."""
+    """Return references to the schemas of the types (in the order of `types`), and all schemas by public name."""
     references, schemas = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
     return with_public_names(list(references)), {
         public_name(name): with_public_names(schema) for name, schema in schemas.items()
@@ -42,7 +42,7 @@ def _schema_components(types: list[type[Any]]) -> tuple[list[OpenApiObject], dic
 
 @cache
 def _query_operations() -> tuple[dict[tuple[str, str], OpenApiObject], dict[str, OpenApiObject]]:
-    """Operations of all queries by method and path, and the schemas that the operations refer to."""
+    """Return the operations of all queries by method and path, and the schemas that the operations refer to."""
     query_types = list(dict.fromkeys(QUERY_ROUTES.values()))
     references, schemas = _schema_components([query_type.result_type for query_type in query_types])
     references_by_type = dict(zip(query_types, references, strict=True))
@@ -62,17 +62,27 @@ def _query_operation(
     _, schemas = _schema_components([query_type])
     schema = schemas[public_name(query_type.__name__)]
     content = {"application/json": {"schema": result_schema, "example": example["answer"]}}
-    statuses: tuple[int, ...] = (400, 401, 403, 404, 500, 503) if query_type.subject else (400, 401, 403, 500, 503)
-    statuses += (409,) if query_type is ResolveVersionQuery else ()
+    error_statuses = [400, 401, 403, 500, 503]
+    if query_type.subject:
+        error_statuses.append(404)
+    if query_type is ResolveVersionQuery:
+        error_statuses.append(409)
+    hidden = parameters_of_other_route(path, query_type)
+    parameters = []
+    for name, property_schema in schema["properties"].items():
+        if name not in hidden:
+            parameter = _parameter_object(path, name, property_schema, required=name in schema.get("required", ()))
+            if name in example["parameters"]:
+                parameter["example"] = example["parameters"][name]
+            parameters.append(parameter)
+    responses = {
+        "200": {"description": "The result.", "content": content},
+        **_error_responses(*sorted(error_statuses)),
+    }
     return {
         "summary": (query_type.__doc__ or "").rstrip("."),
-        "parameters": [
-            _parameter_object(path, name, parameter, required=name in schema.get("required", ()))
-            | ({"example": example["parameters"][name]} if name in example["parameters"] else {})
-            for name, parameter in schema["properties"].items()
-            if name not in parameters_of_other_route(path, query_type)
-        ],
-        "responses": {"200": {"description": "The result.", "content": content}, **_error_responses(*statuses)},
+        "parameters": parameters,
+        "responses": responses,
     }
 
 
@@ -80,21 +90,23 @@ def _parameter_object(path: str, name: str, schema: OpenApiObject, *, required: 
     in_path = f"{{{name}}}" in path
     value_schema = _without_null(schema)
     description = value_schema.get("description") or schema.get("description")
-    extra_keywords = {"default": schema["default"]} if schema.get("default") is not None else {}
-    extra_keywords |= {"format": schema["format"]} if "format" in schema else {}
-    return {
+    parameter_schema = {keyword: value for keyword, value in value_schema.items() if keyword != "description"}
+    if schema.get("default") is not None:
+        parameter_schema["default"] = schema["default"]
+    if "format" in schema:
+        parameter_schema["format"] = schema["format"]
+    parameter = {
         "name": name,
         "in": "path" if in_path else "query",
         "required": in_path or required or (name == "name" and "by-name" in path),
-        "schema": {key: keyword_value for key, keyword_value in value_schema.items() if key != "description"}
-        | extra_keywords,
-        **({"description": description} if description else {}),
+        "schema": parameter_schema,
     }
+    return parameter | {"description": description} if description else parameter
 
 
 @cache
 def _command_operations() -> tuple[dict[tuple[str, str], OpenApiObject], dict[str, OpenApiObject]]:
-    """Operations of all commands by method and path, and the schemas that the operations refer to."""
+    """Return the operations of all commands by method and path, and the schemas that the operations refer to."""
     command_types = list(COMMAND_ROUTES.values())
     result_types = [command_type.result_type for command_type in command_types]
     references, schemas = _schema_components([*command_types, *result_types])
@@ -119,11 +131,12 @@ def _command_operation(
     example = EXAMPLES[command_type]
     if command_type.method == "DELETE":
         required = body_schema.get("required", ())
-        parameters = [
-            {"name": name, "in": "query", "required": name in required, "schema": _without_null(schema)}
-            | ({"example": example[name]} if name in example else {})
-            for name, schema in body_schema["properties"].items()
-        ]
+        parameters = []
+        for name, schema in body_schema["properties"].items():
+            parameter = {"name": name, "in": "query", "required": name in required, "schema": _without_null(schema)}
+            if name in example:
+                parameter["example"] = example[name]
+            parameters.append(parameter)
         return operation | {"parameters": parameters}
     content = {"application/json": {"schema": body_schema, "example": example}}
     return operation | {"requestBody": {"required": True, "content": content}}

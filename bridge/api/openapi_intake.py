@@ -6,7 +6,7 @@ from bridge.api.problem import PROBLEM_TYPE
 
 OpenApiObject = dict[str, Any]
 
-_TEXT: OpenApiObject = {"type": "string"}
+_STRING: OpenApiObject = {"type": "string"}
 _NAME: OpenApiObject = {"type": "string", "minLength": 1}
 _COUNT: OpenApiObject = {"type": "integer", "minimum": 0}
 _FACETS: OpenApiObject = {
@@ -27,12 +27,13 @@ _DATASETS: OpenApiObject = {"type": ["array", "null"], "items": _DATASET}
 EVENT: OpenApiObject = {
     **_object_schema(
         ["eventTime"],
-        eventTime=_TEXT | {"format": "date-time", "description": "UTC if it has no time zone."},
-        eventType=_TEXT | {"description": "START, RUNNING, COMPLETE, FAIL or ABORT; anything else counts as OTHER."},
-        producer=_TEXT,
-        schemaURL=_TEXT,
+        eventTime=_STRING | {"format": "date-time", "description": "UTC if it has no time zone."},
+        eventType=_STRING
+        | {"description": "START, RUNNING, COMPLETE, FAIL or ABORT; anything else counts as OTHER."},
+        producer=_STRING,
+        schemaURL=_STRING,
         run=_object_schema(
-            ["runId"], runId=_TEXT | {"description": "Preferably a UUID; otherwise one is derived."}, facets=_FACETS
+            ["runId"], runId=_STRING | {"description": "Preferably a UUID; otherwise one is derived."}, facets=_FACETS
         ),
         job=_object_schema(["namespace", "name"], namespace=_NAME, name=_NAME, facets=_FACETS),
         dataset=_DATASET,
@@ -55,13 +56,13 @@ _EXAMPLE = {
 
 PROBLEM = _object_schema(
     ["type", "title", "status", "detail"],
-    type=_TEXT,
-    title=_TEXT,
+    type=_STRING,
+    title=_STRING,
     status={"type": "integer"},
-    detail=_TEXT,
-    field=_TEXT | {"description": "Path of the invalid value in the request."},
+    detail=_STRING,
+    field=_STRING | {"description": "Path of the invalid value in the request."},
     conflicts={"type": "array", "items": {"type": "object", "additionalProperties": {"type": ["string", "null"]}}},
-    rejected=_TEXT | {"description": "The hash under which the input is stored: see `lineage-bridge rejected`."},
+    rejected=_STRING | {"description": "The hash under which the input is stored: see `lineage-bridge rejected`."},
 )
 _PROBLEMS = {
     400: "Rejected; `field` names the invalid value, `rejected` the stored input.",
@@ -78,7 +79,7 @@ _INTAKE_STATUSES = (400, 401, 403, 413, 415, 503)
 
 
 def problem_responses(*statuses: int) -> dict[int | str, OpenApiObject]:
-    """Problem responses by status, by default those of the intake routes."""
+    """Return the problem responses by status. Without statuses, return those of the intake routes."""
     content = {PROBLEM_TYPE: {"schema": PROBLEM}}
     return {status: {"description": _PROBLEMS[status], "content": content} for status in statuses or _INTAKE_STATUSES}
 
@@ -90,14 +91,16 @@ def _json_response(description: str, schema: OpenApiObject) -> OpenApiObject:
 _SUMMARY = _object_schema(["received", "successful", "failed"], received=_COUNT, successful=_COUNT, failed=_COUNT)
 _FAILED: OpenApiObject = {
     "type": "array",
-    "items": _object_schema(["index", "reason", "retriable"], index=_COUNT, reason=_TEXT, retriable={"const": False}),
+    "items": _object_schema(
+        ["index", "reason", "retriable"], index=_COUNT, reason=_STRING, retriable={"const": False}
+    ),
 }
 _STATUS: OpenApiObject = {"enum": ["success", "partial_success", "failure"]}
 _PARTIAL_SUCCESS = _object_schema(
     ["status", "summary", "failed_events"], status=_STATUS, summary=_SUMMARY, failed_events=_FAILED
 )
 _OPENMETADATA_EVENT_RESULT = _object_schema(
-    ["status", "message", "lineageEdgesCreated"], status=_STATUS, message=_TEXT, lineageEdgesCreated=_COUNT
+    ["status", "message", "lineageEdgesCreated"], status=_STATUS, message=_STRING, lineageEdgesCreated=_COUNT
 )
 _OPENMETADATA_BATCH_RESULT = _object_schema(
     [*_OPENMETADATA_EVENT_RESULT["required"], "summary", "failedEvents"],

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from bridge.errors import InvalidParameter, NotFound, StateConflict
-from bridge.queries.remote import CONFLICT, UNKNOWN_NAME
+from bridge.queries.remote import CONFLICT_TITLE, UNKNOWN_NAME_TITLE
 from mappers.errors import LineageBridgeError, TransientError
 
 PROBLEM_TYPE = "application/problem+json"
@@ -24,14 +24,14 @@ def problem(status: int, title: str, detail: str, **extensions: Any) -> Response
 
 
 def error_response(error: LineageBridgeError, title: str, remedy: str = "") -> Response:
-    """Map an error to a problem; title and remedy apply to errors that the caller did not cause."""
+    """Map an error to a problem response; title and remedy apply to errors that the caller did not cause."""
     match error:
         case InvalidParameter():
             return problem(400, "Bad parameter", str(error), field=error.parameter)
         case NotFound():
-            return problem(404, UNKNOWN_NAME, str(error))
+            return problem(404, UNKNOWN_NAME_TITLE, str(error))
         case StateConflict():
-            return problem(409, CONFLICT, str(error), conflicts=error.conflicts)
+            return problem(409, CONFLICT_TITLE, str(error), conflicts=error.conflicts)
         case TransientError():
             return problem(503, f"{title}, retry later", f"{error}{remedy}")
     return problem(500, title, str(error))

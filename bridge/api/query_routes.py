@@ -95,29 +95,28 @@ def _make_handler(
 
 
 def parse_query(path: str, query_type: type[Query[Any]], request: Request) -> Query[Any]:
-    """Parse a query from path and query parameters; raises InvalidParameter with the parameter's name."""
+    """Parse a query from path and query parameters. Raises InvalidParameter with the name of the parameter."""
     arguments: dict[str, str] = dict(request.path_params)
-    allowed = {field.name for field in msgspec.structs.fields(query_type)} - parameters_of_other_route(
-        path, query_type
-    )
+    field_names = {field.name for field in msgspec.structs.fields(query_type)}
+    allowed = field_names - parameters_of_other_route(path, query_type)
     for name, value in request.query_params.multi_items():
         if name in arguments:
             raise InvalidParameter("repeated", name)
         if name not in allowed:
-            raise InvalidParameter(
-                f"unknown; allowed: {', '.join(sorted(allowed - arguments.keys())) or 'none'}", name[:64]
-            )
+            unused = sorted(allowed - arguments.keys())
+            raise InvalidParameter(f"unknown; allowed: {', '.join(unused) or 'none'}", name[:64])
         arguments[name] = value
     try:
         query: Query[Any] = msgspec.convert(arguments, query_type, strict=False)
     except msgspec.ValidationError as error:
-        reason, _, location = str(error).partition(" - at `$.")
-        raise InvalidParameter(reason, location.rstrip("`") or reason.partition("field `")[2].rstrip("`")) from error
+        reason, _, invalid_parameter = str(error).partition(" - at `$.")
+        _, _, missing_parameter = reason.partition("field `")  # msgspec reports no path for a missing field
+        raise InvalidParameter(reason, (invalid_parameter or missing_parameter).rstrip("`")) from error
     return query
 
 
 def parameters_of_other_route(path: str, query_type: type[Query[Any]]) -> frozenset[str]:
-    """Parameters that only the other route of the query accepts."""
+    """Return the parameters that only the other route of the query (by id or by name) accepts."""
     if query_type.subject is None:
         return frozenset()
     return frozenset({"namespace", "name"} if "{id}" in path else {"id"})

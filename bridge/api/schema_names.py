@@ -63,12 +63,13 @@ def public_name(name: str) -> str:
 
 
 def with_public_names(schema: Any) -> Any:
-    """Translate references and titles of a JSON Schema."""
-    if isinstance(schema, dict):
-        return {
-            key: public_name(value)
-            if key in ("$ref", "title") and isinstance(value, str)
-            else with_public_names(value)
-            for key, value in schema.items()
-        }
-    return [with_public_names(item) for item in schema] if isinstance(schema, list) else schema
+    """Translate the class names in references and titles of a JSON Schema."""
+    if isinstance(schema, list):
+        return [with_public_names(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    translated = {}
+    for key, value in schema.items():
+        is_class_name = key in ("$ref", "title") and isinstance(value, str)
+        translated[key] = public_name(value) if is_class_name else with_public_names(value)
+    return translated

@@ -26,7 +26,7 @@ class _DrainingServer(uvicorn.Server):
     """Drains on the first signal and terminates on the second; a completed drain exits with 0."""
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 - the signature is uvicorn's
-        """Handle a signal."""
+        """Start the drain on the first signal; let the second signal terminate the process."""
         if self.should_exit:
             signal.signal(sig, signal.SIG_DFL)
             signal.raise_signal(sig)

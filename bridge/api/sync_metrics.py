@@ -35,7 +35,7 @@ class TargetMetrics:
         self.on_pushed: Callable[[float], None] = lambda _: None
 
     def oldest_pending_age(self) -> float:
-        """Age in seconds."""
+        """Return the age of the oldest pending change in seconds (0 if none)."""
         return 0.0 if self.oldest_pending_at is None else _age_seconds(self.oldest_pending_at)
 
 
@@ -78,7 +78,7 @@ class SyncMetrics:
         self._calls = Counter(
             "lineage_bridge_sync_calls", "Requests to the target, including retries", labels, registry=registry
         )
-        self._failed = Counter(
+        self._failed_calls = Counter(
             "lineage_bridge_sync_calls_failed", "Failed requests to the target", labels, registry=registry
         )
         self._latency = Histogram(
@@ -104,18 +104,18 @@ class SyncMetrics:
             self._gauges[name].labels(target=target).set_function(get_value)
 
         def count_call(kind: str) -> None:
-            self._failed.labels(target=target, kind=kind)  # start at 0: a counter that starts at 1 shows no increase
+            self._failed_calls.labels(
+                target=target, kind=kind
+            )  # start at 0: a counter that starts at 1 shows no increase
             self._calls.labels(target=target, kind=kind).inc()
 
         def count_failure(kind: str) -> None:
-            self._failed.labels(target=target, kind=kind).inc()
+            self._failed_calls.labels(target=target, kind=kind).inc()
 
-        metrics.on_call, metrics.on_failed_call, metrics.on_pushed = (
-            count_call,
-            count_failure,
-            self._latency.labels(target=target).observe,
-        )
+        metrics.on_call = count_call
+        metrics.on_failed_call = count_failure
+        metrics.on_pushed = self._latency.labels(target=target).observe
 
 
-def _age_seconds(micros: int) -> float:
-    return max(0.0, time.time() - micros / 1_000_000)
+def _age_seconds(timestamp_micros: int) -> float:
+    return max(0.0, time.time() - timestamp_micros / 1_000_000)

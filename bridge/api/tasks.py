@@ -44,7 +44,7 @@ class SearchIndexTask(BackgroundTask):
         self.start(_INDEX_POLL_SECONDS)
 
     def step(self) -> float:
-        """Index a batch; returns the seconds to pause, depending on the load of the process."""
+        """Index a batch, and return the seconds to pause, depending on the load of the process."""
         started = time.monotonic()
         if self._indexer is None:
             self._indexer = make_indexer(self._settings)
@@ -125,7 +125,7 @@ class SyncTask(BackgroundTask):
             _log.info("circuit closed: target responding", target=self._target)
 
     def _update_metrics_and_check_stop(self) -> bool:
-        """Update the metrics between batches, because the first sync may take long; returns whether to stop."""
+        """Update the metrics between batches, because the first sync may take long. Return True to stop."""
         self._update_metrics()
         return self.stop_requested.is_set()
 
@@ -172,7 +172,7 @@ class GovernanceTask(BackgroundTask):
             self.start(retry_seconds=settings.governance.poll_seconds)
 
     def step(self) -> float:
-        """Poll once."""
+        """Poll once, and return the seconds until the next poll."""
         if self._watcher is None:
             self._watcher = self._resources.enter_context(
                 open_asset_watcher(self._settings, self._target_metrics.on_call, self._target_metrics.on_failed_call)
@@ -195,7 +195,7 @@ class GovernanceTask(BackgroundTask):
 
 
 class FileFollowerTask:
-    """Runs the file follower until stopped; `failure` is the reason if the follower fails."""
+    """Runs the file follower until stopped. If the follower fails, `failure` holds the reason."""
 
     def __init__(self, settings: Settings, reader: EventReader, committer: GroupCommitter, metrics: Metrics) -> None:
         self.failure: str | None = None

@@ -148,11 +148,16 @@ def lint(
     problems = sorted(
         [*catalog.problems, *find_problems(catalog, instance)], key=lambda problem: (problem.file, problem.line)
     )
-    errors = sum(problem.level == "error" for problem in problems)
-    lines = [*map(str, problems), f"{len(catalog.jobs)} jobs, {errors} errors, {len(problems) - errors} warnings"]
-    answer = {"jobs": len(catalog.jobs), "errors": errors, "problems": [problem.as_json() for problem in problems]}
+    error_count = sum(problem.level == "error" for problem in problems)
+    warning_count = len(problems) - error_count
+    lines = [*map(str, problems), f"{len(catalog.jobs)} jobs, {error_count} errors, {warning_count} warnings"]
+    answer = {
+        "jobs": len(catalog.jobs),
+        "errors": error_count,
+        "problems": [problem.as_json() for problem in problems],
+    }
     print_result(answer, map(escape, lines), as_json=output is OutputFormat.json)
-    raise typer.Exit(1 if errors else 0)
+    raise typer.Exit(1 if error_count else 0)
 
 
 @autosys.command()

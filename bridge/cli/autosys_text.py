@@ -15,7 +15,7 @@ _MAX_NAMES = 20
 
 
 def catalog_lines(catalog: "JobCatalog", result: "ScanResult") -> Iterator[str]:
-    """Boxes with their jobs, problems, and changes since the last scan."""
+    """List boxes with their jobs, problems, and changes since the last scan."""
     members = catalog.members()
     roots = [job for job in catalog.jobs.values() if job.box is None or job.box not in catalog.jobs]
     for root in roots:
@@ -88,8 +88,11 @@ def _tree_lines(
 
 
 def _facet_text(facet: dict[str, Any], exclude: Sequence[str] = ()) -> str:
-    attributes = ((name, value) for name, value in facet.items() if name not in exclude)
-    return " ".join(f"{name} {','.join(value) if isinstance(value, list) else value}" for name, value in attributes)
+    parts = []
+    for name, value in facet.items():
+        if name not in exclude:
+            parts.append(f"{name} {','.join(value) if isinstance(value, list) else value}")
+    return " ".join(parts)
 
 
 def _job_json(job: "JobDefinition", catalog: "JobCatalog", options: "ScanOptions") -> dict[str, Any]:

@@ -40,16 +40,13 @@ def show(
         print_json(_nest_settings(settings, origin=origin))
         return
     for setting in settings:
-        typer.echo(
-            escape(
-                f"{'.'.join(setting.path)}: {_json_text(setting.value)}" + (f"  # {setting.origin}" if origin else "")
-            )
-        )
+        comment = f"  # {setting.origin}" if origin else ""
+        typer.echo(escape(f"{'.'.join(setting.path)}: {_json_text(setting.value)}{comment}"))
 
 
 @config.command()
 def check(config: Config = None) -> None:
-    """Validate files and environment variables; reports all errors at once."""
+    """Validate configuration files and environment variables, and report all errors at once."""
     from bridge.settings.loader import load_settings_with_origins
 
     load_settings_with_origins(config or [])
@@ -75,7 +72,9 @@ def _mask_secrets(path: tuple[str, ...], value: Any) -> Any:
         from bridge.store.connect import StoreUrl
 
         return StoreUrl(value).without_password
-    return [key | {"sha256": _MASK} for key in value] if path == ("server", "api_keys") else value
+    if path == ("server", "api_keys"):
+        return [key | {"sha256": _MASK} for key in value]
+    return value
 
 
 def _nest_settings(settings: list[Setting], *, origin: bool) -> dict[str, Any]:
@@ -86,8 +85,9 @@ def _nest_settings(settings: list[Setting], *, origin: bool) -> dict[str, Any]:
         for key in setting.path[:-1]:
             section = section.setdefault(key, {})
         section[setting.path[-1]] = setting.value
-    origins = {"origins": {".".join(setting.path): setting.origin for setting in settings}} if origin else {}
-    return {"settings": values} | origins
+    if not origin:
+        return {"settings": values}
+    return {"settings": values, "origins": {".".join(setting.path): setting.origin for setting in settings}}
 
 
 def _json_text(value: Any) -> str:

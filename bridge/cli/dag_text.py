@@ -61,7 +61,7 @@ def _successors(dag: "DagResult") -> dict[_ProcessBoundary, list[_ProcessBoundar
 def _longest_path_levels(
     successors: dict[_ProcessBoundary, list[_ProcessBoundary]], dependencies: set[tuple[str, str]]
 ) -> dict[_ProcessBoundary, int]:
-    """Level of each boundary; every dependency adds one level."""
+    """Return the level of each boundary; every dependency adds one level."""
     components = list(strongly_connected_components(successors))
     component_of = {boundary: index for index, component in enumerate(components) for boundary in component}
     levels = [0] * len(components)
@@ -104,7 +104,7 @@ def dag_lines(dag: "DagResult") -> Iterator[str]:
 
 
 def diagram_edges(dag: "DagResult") -> "Iterator[DiagramEdge]":
-    """Dependencies as edges between the positions of their processes in `dag.processes`."""
+    """Yield each dependency as an edge between the positions of its processes in `dag.processes`."""
     positions = {process.id: position for position, process in enumerate(dag.processes)}
     for dependency in dag.dependencies:
         yield (

@@ -17,9 +17,7 @@ _LIVE = "a live table, changed in place: its current content may differ from thi
 
 def version_lines(page: "Page[VersionResult]") -> Iterator[str]:
     for version in page.items:
-        states = ["latest"] * version.latest + ["published"] * version.published
-        states += [f"pinned as {name}" for name in version.pins]
-        states += [f"invalid: {version.invalid}"] if version.invalid else []
+        states = _version_states(version)
         figures = (("rows", version.rows), ("bytes", version.bytes), ("files", version.files))
         sizes = "".join(f", {count} {unit}" for unit, count in figures if count is not None)
         by = f" by {version.job.namespace} {version.job.name}" if version.job else ""
@@ -29,6 +27,18 @@ def version_lines(page: "Page[VersionResult]") -> Iterator[str]:
         details = f"  ({'; '.join(states)})" if states else ""
         yield f"{version.tag}  {version.produced_at}{by}{sizes}{scope}{details}"
     yield from _truncation_lines(page.next)
+
+
+def _version_states(version: "VersionResult") -> list[str]:
+    states = []
+    if version.latest:
+        states.append("latest")
+    if version.published:
+        states.append("published")
+    states += [f"pinned as {name}" for name in version.pins]
+    if version.invalid:
+        states.append(f"invalid: {version.invalid}")
+    return states
 
 
 def resolved_lines(version: "ResolvedVersion") -> Iterator[str]:

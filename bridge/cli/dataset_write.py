@@ -21,7 +21,7 @@ Why = Annotated[str | None, typer.Option(help="Reason, stored in the history")]
 
 
 def execute_command(config: list[Path] | None, command: "Command[A]", by: str | None) -> A:
-    """Execute a command; exits if the dataset does not exist or a conflict occurs."""
+    """Execute a command. Exit with an error if the dataset does not exist or a conflict occurs."""
     from contextlib import closing
 
     import msgspec
@@ -55,7 +55,7 @@ def parse_dataset_versions(args: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def dataset_argument(dataset: str) -> dict[str, str]:
-    """Query parameters of a dataset, which is given by UUID or by namespace and name in one string."""
+    """Return the command fields that identify a dataset: `id` for a UUID, otherwise `name`."""
     try:
         return {"id": str(UUID(dataset))}
     except ValueError:
@@ -97,9 +97,11 @@ def publish(
     if expected and (expect_unpublished or len(expected) != len(dataset_versions)):
         raise typer.BadParameter("specify --expected once per dataset, or --expect-unpublished")
     expected_by_index = dict(enumerate(expected or ()))
-    default = None if expect_unpublished else UNSET
+    default_expected = None if expect_unpublished else UNSET
     datasets = [
-        PublishItem(**dataset_argument(name), version=version, expected=expected_by_index.get(index, default))
+        PublishItem(
+            **dataset_argument(name), version=version, expected=expected_by_index.get(index, default_expected)
+        )
         for index, (name, version) in enumerate(dataset_versions)
     ]
     result = execute_command(config, PublishCommand(datasets=datasets, why=why), by)

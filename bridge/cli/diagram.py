@@ -14,12 +14,12 @@ DiagramEdge = tuple[int, str, int]
 
 
 def as_mermaid(walk: "LineageResult") -> Iterator[str]:
-    """Mermaid flowchart with datasets as nodes and jobs as edge labels."""
+    """Render lineage as a Mermaid flowchart with datasets as nodes and jobs as edge labels."""
     return mermaid(*_nodes_and_edges(walk))
 
 
 def as_dot(walk: "LineageResult") -> Iterator[str]:
-    """Graphviz graph with datasets as nodes and jobs as edge labels."""
+    """Render lineage as a Graphviz graph with datasets as nodes and jobs as edge labels."""
     return dot(*_nodes_and_edges(walk))
 
 
@@ -42,7 +42,7 @@ def dot(nodes: Iterable[str], edges: Iterable[DiagramEdge]) -> Iterator[str]:
 
 
 def _nodes_and_edges(walk: "LineageResult") -> tuple[list[str], list[DiagramEdge]]:
-    """Names of the distinct datasets of a walk, and edges that refer to the names by index."""
+    """Return the labels of the distinct datasets, and edges that refer to the labels by index."""
     datasets = [walk.start, *(dataset for edge in walk.edges for dataset in (edge.source, edge.target))]
     indexes = {dataset: index for index, dataset in enumerate(dict.fromkeys(datasets))}
     edges = [(indexes[edge.source], _edge_label(edge), indexes[edge.target]) for edge in walk.edges]

@@ -24,12 +24,12 @@ def doctor(
     print_findings(run_checks(config or []), output)
 
 
-def print_findings(results: "Iterable[Finding]", output: OutputFormat) -> None:
-    """Print findings as they arrive, or all at once as JSON; exits with 1 if there is an error."""
+def print_findings(new_findings: "Iterable[Finding]", output: OutputFormat) -> None:
+    """Print findings as they arrive, or all at once as JSON. Exit with code 1 if any of them is an error."""
     from bridge.doctor.finding import Level
 
     findings = []
-    for finding in results:
+    for finding in new_findings:
         findings.append(finding)
         if output is OutputFormat.text:
             typer.echo(escape(str(finding)))

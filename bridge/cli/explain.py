@@ -75,7 +75,8 @@ def _explanation_lines(explanation: "Explanation", column: str | None) -> Iterat
         yield from _event_lines(line.events)
     for fact in explanation.facts:
         value = fact.value if fact.value is not None else "(removed)"
-        yield f"  {fact.fact}: {value if len(value) <= _MAX_VALUE_LENGTH else value[:_MAX_VALUE_LENGTH] + '…'}"
+        shortened = value if len(value) <= _MAX_VALUE_LENGTH else f"{value[:_MAX_VALUE_LENGTH]}…"
+        yield f"  {fact.fact}: {shortened}"
         yield f"    from {fact.rank} at {fact.said_at}"
         yield from _event_lines(fact.events)
 

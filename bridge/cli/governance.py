@@ -144,9 +144,11 @@ def pull(
             typer.echo(escape(line))
         problems += edit.problems
         if edit.after != edit.before:
-            problem = None if dry_run else write_file(edit)
-            changed_files += problem is None
-            problems += [problem] if problem else []
+            error = None if dry_run else write_file(edit)
+            if error is None:
+                changed_files += 1
+            else:
+                problems.append(error)
     problems += [
         f"{' '.join(plan.name)}: {problem}"
         for plan in plans
@@ -180,7 +182,7 @@ def _violation_lines(page: "Page[ContractResult]") -> Iterator[str]:
 
 
 def _load_valid_assets(paths: Sequence[Path]) -> "tuple[list[LoadedAsset], list[str]]":
-    """Load the valid asset files, and print and return the problems of the others."""
+    """Load the valid asset files. Print and return the problems of the invalid ones."""
     from bridge.governance.asset_files import load_assets
 
     result = load_assets(paths)
@@ -190,7 +192,7 @@ def _load_valid_assets(paths: Sequence[Path]) -> "tuple[list[LoadedAsset], list[
 
 
 def _should_prune(problems: Sequence[str], *, requested: bool) -> bool:
-    """Whether to prune: if requested, but not while files are invalid, because their assets would look removed."""
+    """Return True if pruning is requested and all files are valid: assets of invalid files would look removed."""
     if requested and problems:
         typer.echo("problem: --prune is ignored until all files are valid", err=True)
     return requested and not problems

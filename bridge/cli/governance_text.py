@@ -95,7 +95,7 @@ def _fields_json(fields: Any) -> dict[str, Any]:
 
 
 def push_lines(result: "ApplyResult", results: "Sequence[PushResult]") -> Iterator[str]:
-    """One line per dataset that changed or failed, then the counts."""
+    """Yield one line per dataset that changed or failed, then the counts."""
     counts: dict[str, int] = {}
     for push in results:
         counts[push.outcome] = counts.get(push.outcome, 0) + 1

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def tree_lines(walk: "LineageResult", direction: "Direction") -> Iterator[str]:
-    """Lines of the lineage tree, starting with the requested dataset."""
+    """Draw the lineage as a tree with the requested dataset at the root."""
     children: dict[str, list[EdgeResult]] = {}
     for edge in walk.edges:
         node = edge.target if direction == "upstream" else edge.source
@@ -69,7 +69,7 @@ def _edge_line(edge: "EdgeResult", direction: "Direction") -> str:
 
 
 def _run_label(edge: "EdgeResult") -> str:
-    """Run id of an edge, with the versions that the run read and wrote."""
+    """Return the run id of an edge with the versions that the run read and wrote."""
     if edge.run_id is None:
         return ""
     versions = (("read", edge.source_version), ("wrote", edge.target_version))
@@ -84,26 +84,26 @@ _WHOLE_DATASET = "(whole dataset)"
 
 
 def column_lines(walk: "LineageResult") -> Iterator[str]:
-    """One section per target dataset in the order of the walk, with columns sorted by name."""
+    """Yield one section per target dataset in the order of the walk, with columns sorted by name."""
     if not walk.columns:
         yield "no column lineage between these datasets"
     for target in dict.fromkeys(edge.target for edge in walk.edges):
-        section = {
+        rows = {
             (hop.target.column or "", _column_label(hop.source), _transformation_label(hop))
             for hop in walk.columns
             if hop.target.id == target.id
         }
-        if section:
+        if rows:
             yield ""
             yield escape(f"columns of {target.namespace} {target.name}")
             yield from (
                 escape(f"  {column or _WHOLE_DATASET}  <- {source}  {label}")
-                for column, source, label in sorted(section)
+                for column, source, label in sorted(rows)
             )
 
 
 def hop_lines(walk: "ColumnLineageResult") -> Iterator[str]:
-    """One line per hop with its job, level by level."""
+    """Yield one line per hop with its job, level by level."""
     if not walk.hops:
         yield "no column lineage from here"
     for hop in walk.hops:

@@ -127,7 +127,8 @@ def main() -> None:
             (InvalidData,): EXIT_BAD_DATA,
             (JobFailed,): EXIT_JOB,
         }
-        sys.exit(next((code for types, code in exit_codes.items() if isinstance(error, types)), EXIT_STORE))
+        matching_codes = (code for types, code in exit_codes.items() if isinstance(error, types))
+        sys.exit(next(matching_codes, EXIT_STORE))
     except KeyboardInterrupt:
         sys.exit(130)
     except BrokenPipeError:
@@ -150,7 +151,7 @@ def _configure_stdout() -> None:
 
 
 def _run_app() -> None:
-    """Run the command and flush its output, which may fail."""
+    """Run the command and flush stdout here, so that `main` handles write errors."""
     try:
         app(prog_name=NAME)
     finally:
@@ -158,5 +159,5 @@ def _run_app() -> None:
 
 
 def _discard_stdout() -> None:
-    """Keep the interpreter from flushing stdout again at exit."""
+    """Redirect stdout to the null device, so that the flush at exit does not fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

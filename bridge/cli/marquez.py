@@ -7,7 +7,7 @@ import typer
 from bridge.cli.options import Config, load_settings
 
 if TYPE_CHECKING:
-    from bridge.intake.source import EventSource
+    from bridge.intake.source import EventSource, IntakeReport
 
 marquez = typer.Typer(name="marquez", help="Import history from a Marquez server.", no_args_is_help=True)
 
@@ -93,15 +93,12 @@ def _import_new_events(log: "EventSource", interval: float) -> None:
     from bridge.intake.source import poll_until_stopped
 
     reporter = IngestReporter("new events")
-    poll_until_stopped(
-        log,
-        interval,
-        lambda report: (
-            reporter.print_report(report) if report.accepted or report.rejected or report.unmerged else None
-        ),
-        reporter.print_retry,
-        threading.Event(),
-    )
+
+    def print_unless_empty(report: "IntakeReport") -> None:
+        if report.accepted or report.rejected or report.unmerged:
+            reporter.print_report(report)
+
+    poll_until_stopped(log, interval, print_unless_empty, reporter.print_retry, threading.Event())
 
 
 def _parse_since(since: str | None) -> int | None:

@@ -43,22 +43,22 @@ Target = Annotated[
 
 def accept_old_options(**new_names: str) -> type[TyperCommand]:
     """Build a command class that also accepts former option names; the help shows only the new names."""
-    options = {f"--{old}": f"--{new.replace('_', '-')}" for old, new in new_names.items()}
+    new_options = {f"--{old}": f"--{new.replace('_', '-')}" for old, new in new_names.items()}
 
     class CommandWithOldOptions(TyperCommand):
         def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
             options_end = args.index("--") if "--" in args else len(args)
-            renamed = [
-                "".join((options.get(option, option), equals, value))
-                for option, equals, value in (arg.partition("=") for arg in args[:options_end])
-            ]
+            renamed = []
+            for arg in args[:options_end]:
+                option, equals, value = arg.partition("=")
+                renamed.append(f"{new_options.get(option, option)}{equals}{value}")
             return super().parse_args(ctx, [*renamed, *args[options_end:]])
 
     return CommandWithOldOptions
 
 
 def dataset_parameters(namespace: str, name: str | None) -> dict[str, str]:
-    """Query parameters of a dataset, which is given as NAMESPACE and NAME or as one string."""
+    """Return the query parameters of a dataset given as NAMESPACE and NAME or as one string."""
     return {"name": namespace} if name is None else {"namespace": namespace, "name": name}
 
 

@@ -116,8 +116,9 @@ def _table_lines(page: "Page[RegisteredProcess]") -> Iterator[str]:
 
 
 def _status_and_end(run: "RunRecord | None") -> tuple[str, str]:
-    """Status and end of the last run."""
+    """Return the cells for status and end of the last run."""
     if run is None:
         return "never", ""
-    status = "running" if run.status == "STARTED" else run.status + "*" * run.status_derived
+    marker = "*" if run.status_derived else ""
+    status = "running" if run.status == "STARTED" else f"{run.status}{marker}"
     return status, (run.end_ts or "").partition(".")[0].replace("T", " ")

@@ -155,10 +155,16 @@ def submit(
         work=settings.process.work,
         run_id=None,
     )
-    args = [arg for value in param or () for arg in ("--param", value)]
-    args += [arg for path in config or () for arg in ("--config", str(path))]
-    args += ["--lake", options.request.lake] if options.request.lake else []
-    args += [*(["--key", key] if key else []), *(["--rerun"] if rerun else []), *(["--url", url] if url else [])]
+    args = []
+    for name_and_value in param or ():
+        args += ["--param", name_and_value]
+    for path in config or ():
+        args += ["--config", str(path)]
+    for option, value in (("--lake", options.request.lake), ("--key", key), ("--url", url)):
+        if value:
+            args += [option, value]
+    if rerun:
+        args.append("--rerun")
     command, variables = submit_command(options, args, extra or ())
     if not start:
         typer.echo(format_shell_command(command, variables))
@@ -232,11 +238,10 @@ def _launch_options(
 
     require_process_extra()
     show_progress = "true" if sys.stderr.isatty() else "false"
-    conf_values = (
-        {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": show_progress}
-        | ({"spark.master": master} if master else {})
-        | parse_key_values(conf or (), "--conf")
-    )
+    conf_values = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": show_progress}
+    if master:
+        conf_values["spark.master"] = master
+    conf_values |= parse_key_values(conf or (), "--conf")
     request = RunRequest(
         read_model(file, ProcessDefinition),
         file,
@@ -254,10 +259,10 @@ def _absolute_lake(lake: str | None) -> str | None:
 
 
 def _cleanup_lines(result: "CleanupResult", *, dry_run: bool) -> "Iterator[str]":
-    removed = "would be removed" if dry_run else "removed"
-    yield f"{result.dataset}: {len(result.removed)} {removed}, {len(result.kept)} kept"
+    action = "would be removed" if dry_run else "removed"
+    yield f"{result.dataset}: {len(result.removed)} {action}, {len(result.kept)} kept"
     for tag in result.removed:
-        yield f"  {removed}  {tag}"
+        yield f"  {action}  {tag}"
     for tag, reason in result.kept.items():
         yield f"  kept  {tag}  {reason}"
 

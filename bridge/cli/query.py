@@ -24,7 +24,7 @@ class QueryRunner(NamedTuple):
     api_key: str | None
 
     def run_or_exit(self, query: "Query[A]") -> A:
-        """Run a query; exits if the subject of the query does not exist."""
+        """Run a query. Exit with an error if the subject of the query does not exist."""
         from bridge.errors import NotFound, StateConflict
 
         try:
@@ -39,15 +39,14 @@ class QueryRunner(NamedTuple):
         print_result(result, map(escape, lines(result)), as_json=output is OutputFormat.json)
 
     def run(self, query: "Query[A]") -> A:
-        """Run a query; raises NotFound if its subject does not exist."""
+        """Run a query. Raises NotFound if the subject of the query does not exist."""
         from contextlib import closing
 
         from bridge.bootstrap.queries import open_query_service, open_remote_query_service
 
-        service = (
-            open_remote_query_service(self.url, self.api_key)
-            if self.url
-            else open_query_service(load_settings(self.config))
-        )
+        if self.url:
+            service = open_remote_query_service(self.url, self.api_key)
+        else:
+            service = open_query_service(load_settings(self.config))
         with closing(service):
             return service.run(query)

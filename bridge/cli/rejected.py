@@ -10,6 +10,7 @@ from bridge.cli.options import Config, load_settings
 if TYPE_CHECKING:
     from bridge.settings.model import Settings
     from bridge.store.database import Database
+    from bridge.store.event_log import IncomingEvent
     from bridge.store.failed_inputs import FailedInput
 
 rejected = typer.Typer(name="rejected", help="List, show and retry rejected or unmerged input.", no_args_is_help=True)
@@ -71,15 +72,13 @@ def retry_rejected(
     retried = 0
     for failed_input in selected:
         payload = read_payload(store, settings.org, failed_input)
-        result = (
-            retry.read(failed_input, payload)
-            if payload is not None
-            else "payload was evicted (intake.keep_rejected); send it again"
-        )
-        if isinstance(result, str):
-            typer.echo(f"{failed_input.hash.hex()[:16]}  {failed_input.source}  {result}", err=True)
+        events_or_problem: list[IncomingEvent] | str = "payload was evicted (intake.keep_rejected); send it again"
+        if payload is not None:
+            events_or_problem = retry.read(failed_input, payload)
+        if isinstance(events_or_problem, str):
+            typer.echo(f"{failed_input.hash.hex()[:16]}  {failed_input.source}  {events_or_problem}", err=True)
             continue
-        writer.write(result)
+        writer.write(events_or_problem)
         if failed_input.kind == "rejected":
             writer.delete_rejected(failed_input.hash)
         retried += 1
@@ -89,7 +88,7 @@ def retry_rejected(
 
 
 def open_failed_inputs(config: Config) -> "tuple[Settings, Database, list[FailedInput]]":
-    """Open the store; returns the settings, the store, and all rejected or unmerged inputs."""
+    """Open the store, and return the settings, the store, and all rejected or unmerged inputs."""
     settings = load_settings(config)
     from bridge.bootstrap.store import open_store
     from bridge.store.failed_inputs import list_failed_inputs

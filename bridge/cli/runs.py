@@ -71,8 +71,9 @@ def _table_lines(history: "Page[RunRecord]") -> Iterator[str]:
 
 
 def _run_lines(run: "RunRecord", job: str) -> Iterator[str]:
-    """A row of the table and, for a failed run, the first line of the error."""
-    status = "running" if run.status == "STARTED" else run.status + "*" * run.status_derived
+    """Yield the table row of a run and, if the run failed, the first line of the error."""
+    marker = "*" if run.status_derived else ""
+    status = "running" if run.status == "STARTED" else f"{run.status}{marker}"
     duration = "" if run.duration_seconds is None else _format_duration(round(run.duration_seconds * 1_000_000))
     rows = "" if run.rows_written is None else str(run.rows_written)
     activity = "" if run.end_ts else f"   (last activity {_format_time(run.last_activity_ts)})"
@@ -88,7 +89,9 @@ def _truncate(line: str) -> str:
     import sys
 
     width = shutil.get_terminal_size().columns
-    return line if len(line) <= width or not sys.stdout.isatty() else f"{line[: width - 1]}…"
+    if len(line) <= width or not sys.stdout.isatty():
+        return line
+    return f"{line[: width - 1]}…"
 
 
 def _format_time(iso: str) -> str:

@@ -43,7 +43,7 @@ def show(
 
 
 def _find_result(runner: QueryRunner, namespace: str, name: str | None, *, job: bool) -> tuple[Any, Iterator[str]]:
-    """Find a dataset, job or run; returns it and its lines of text."""
+    """Find a dataset, job or run, and return it with its lines of text."""
     from bridge.errors import NotFound
     from bridge.queries.dataset import DatasetQuery
     from bridge.queries.processes import JobQuery
@@ -102,7 +102,7 @@ _SHOWN_ELSEWHERE = frozenset({"asset", "description", "owners", "columns", "sync
 
 
 def _governance_lines(governance: dict[str, Any]) -> Iterator[str]:
-    """Governance metadata that is not shown elsewhere."""
+    """Yield governance metadata that is not shown elsewhere."""
     if governance:
         yield f"  governed by the asset {governance.get('asset', '?')}:"
     for key in sorted(governance.keys() - _SHOWN_ELSEWHERE):
@@ -165,7 +165,7 @@ def _reference_lines(label: str, nodes: "list[NodeReference]") -> Iterator[str]:
 
 
 def _fact_lines(**facts: object) -> Iterator[str]:
-    """A line for each fact that has a value."""
+    """Yield a line for each fact that has a value."""
     for name, value in facts.items():
         if value:
             display_value = ", ".join(value) if isinstance(value, list) else value

@@ -29,7 +29,7 @@ def check(
         typer.Argument(metavar="CONF", help="spark-defaults.conf to check (default: output of `spark conf`)"),
     ] = None,
     url: Annotated[str | None, typer.Option(help="Service URL (only without CONF)")] = None,
-    line: Annotated[
+    version_line: Annotated[
         str | None,
         typer.Option(
             "--spark-version",
@@ -53,7 +53,7 @@ def check(
     if conf_file and url:
         raise typer.BadParameter("--url cannot be combined with CONF")
     installation = None if no_job else find_spark()
-    release = find_release(line or (installation.version if installation else DEFAULT_RELEASE))
+    release = find_release(version_line or (installation.version if installation else DEFAULT_RELEASE))
     if installation and find_release(installation.version) != release:
         raise ConfigError(
             f"the installed PySpark is {installation.version} and cannot run a job on {release.name}: use --no-job"
@@ -67,10 +67,12 @@ def check(
     else:
         _print_findings(findings)
     error_count = sum(finding.is_error for finding in findings)
-    success = "no problems found" if installation else "no problems in the configuration (service and job not tested)"
-    typer.echo(f"{error_count} problem(s) to fix" if error_count else success)
     if error_count:
+        typer.echo(f"{error_count} problem(s) to fix")
         raise typer.Exit(1)
+    typer.echo(
+        "no problems found" if installation else "no problems in the configuration (service and job not tested)"
+    )
 
 
 def _run_probe(
@@ -100,7 +102,7 @@ def _run_probe(
 
 def _print_findings(findings: "list[ConfProblem]") -> None:
     for finding in findings:
-        typer.echo(f"{finding}")
+        typer.echo(str(finding))
 
 
 spark = typer.Typer(
@@ -122,7 +124,7 @@ def conf(
     transport: Annotated[
         ListenerTransport, typer.Option(help="http, file (read by `lineage-bridge tail`) or composite (both)")
     ] = ListenerTransport.http,
-    line: Annotated[
+    version_line: Annotated[
         str | None,
         typer.Option(
             "--spark-version",
@@ -163,7 +165,7 @@ def conf(
         raise typer.BadParameter(f"{', '.join(unused)} has no effect with this --transport or --catalog")
     text = _conf_text(
         ConfOptions(
-            release=find_release(line or DEFAULT_RELEASE),
+            release=find_release(version_line or DEFAULT_RELEASE),
             transport=transport,
             url=url or DEFAULT_URL,
             location=location or DEFAULT_LOCATION,
@@ -183,7 +185,7 @@ def conf(
 
 
 def _conf_text(options: ConfOptions, output: ConfFormat) -> str:
-    """Build and format a configuration; raises ConfigError if it would not work."""
+    """Build and format a configuration. Raises ConfigError if the configuration would not work."""
     from connectors.errors import ConfigError
     from connectors.spark.conf_check import check_conf
     from connectors.spark.conf_format import format_flags, format_python, write_defaults

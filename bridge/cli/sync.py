@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 
 
 def parse_item_id(id_: str) -> tuple[str, bytes]:
-    """Kind and key of an item."""
+    """Split the id of an item into its kind and key."""
     kind, _, key = id_.partition("-")
     return kind, bytes.fromhex(key)
 
 
 def requeue(config: Config, target: TargetName, keys: Collection[tuple[str, bytes]] | None) -> None:
-    """Retry items now; by default, all failed items."""
-    from bridge.bootstrap.targets import open_queue
+    """Queue items for an immediate retry. Without keys, queue all failed items."""
+    from bridge.bootstrap.targets import open_dead_letters
 
-    with closing(open_queue(load_settings(config), target)) as queue:
+    with closing(open_dead_letters(load_settings(config), target)) as queue:
         selected = queue.list() if keys is None else keys
         queue.retry(selected)
     typer.echo(f"{len(selected)} items queued: the service or `lineage-bridge sync --once` pushes them")
@@ -45,9 +45,9 @@ def requeue(config: Config, target: TargetName, keys: Collection[tuple[str, byte
 
 def drop_item(config: Config, target: TargetName, key: tuple[str, bytes]) -> None:
     """Drop a dead letter until it changes."""
-    from bridge.bootstrap.targets import open_queue
+    from bridge.bootstrap.targets import open_dead_letters
 
-    with closing(open_queue(load_settings(config), target)) as queue:
+    with closing(open_dead_letters(load_settings(config), target)) as queue:
         queue.drop([key])
 
 
@@ -157,14 +157,11 @@ def retry(
 ) -> None:
     """Push a dataset or job again immediately (default: everything that failed)."""
     target_name = resolve_target(target, config)
-    explanation = (
-        _sync_explanation(QueryRunner(config, None, None), target_name, namespace, name, job=job)
-        if namespace
-        else None
-    )
-    requeue(
-        config, target_name, None if explanation is None else [parse_item_id(item.id) for item in explanation.items]
-    )
+    if not namespace:
+        requeue(config, target_name, None)
+        return
+    explanation = _sync_explanation(QueryRunner(config, None, None), target_name, namespace, name, job=job)
+    requeue(config, target_name, [parse_item_id(item.id) for item in explanation.items])
 
 
 def _sync_explanation(
@@ -188,9 +185,9 @@ def _sync_explanation(
 def open_reconciler(
     config: Config, target: TargetName, calls: Counter[str], allow_delete: int | None = None
 ) -> "Reconciler":
-    """Open the reconciler of a target; raises ConfigError if the target is disabled."""
+    """Open the reconciler of a target. Raises ConfigError if the target is disabled."""
     settings = load_settings(config)
-    from bridge.bootstrap.targets import make_reconciler, open_queue
+    from bridge.bootstrap.targets import make_reconciler, open_dead_letters
     from bridge.log import configure_log
     from connectors.errors import ConfigError
 
@@ -202,7 +199,7 @@ def open_reconciler(
     if allow_delete is not None:
         openmetadata = settings.openmetadata.model_copy(update={"most_deletions": allow_delete})
         settings = settings.model_copy(update={"openmetadata": openmetadata})
-        with closing(open_queue(settings, target)) as queue:
+        with closing(open_dead_letters(settings, target)) as queue:
             queue.retry_deletions()
     return make_reconciler(settings, target, lambda kind: calls.update([kind]))
 

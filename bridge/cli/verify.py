@@ -25,13 +25,13 @@ class _Verification(NamedTuple):
     checked: int
     differences: "list[Difference]"
     #: Items that are absent on purpose, or because the target rejected them.
-    reasons: "list[UnsyncedItem]"
+    unsynced: "list[UnsyncedItem]"
     calls: Counter[str]
     status: "SyncStatus"
 
     @property
     def is_in_sync(self) -> bool:
-        """True if there are no differences and nothing is left to push."""
+        """True if there are no differences and no items are left to push."""
         return not self.differences and not self.status.remaining
 
 
@@ -40,19 +40,19 @@ def verify_all(context: typer.Context, output: OutputOption = OutputFormat.text,
     """Compare every enabled target with the store and print the differences."""
     if context.invoked_subcommand is not None:
         return
-    names = enabled_targets(load_settings(config))
-    if not names:
+    targets = enabled_targets(load_settings(config))
+    if not targets:
         from connectors.errors import ConfigError
 
         raise ConfigError(
             "no target is enabled: set openmetadata.enabled or marquez.enabled, and pass the file with --config"
         )
-    results = {name: _verify_target(config, name) for name in names}
+    results = {target: _verify_target(config, target) for target in targets}
     if output is OutputFormat.json:
-        print_json({name: _as_json(result) for name, result in results.items()})
+        print_json({target: _as_json(result) for target, result in results.items()})
     else:
-        for name, result in results.items():
-            typer.echo(f"{name.display_name}:")
+        for target, result in results.items():
+            typer.echo(f"{target.display_name}:")
             _print_result(result, indent="  ")
     if not all(result.is_in_sync for result in results.values()):
         raise typer.Exit(1)
@@ -70,8 +70,8 @@ def verify_marquez(output: OutputOption = OutputFormat.text, config: Config = No
     _verify_and_print(config, TargetName.marquez, output)
 
 
-def _verify_and_print(config: Config, name: TargetName, output: OutputFormat) -> None:
-    result = _verify_target(config, name)
+def _verify_and_print(config: Config, target: TargetName, output: OutputFormat) -> None:
+    result = _verify_target(config, target)
     if output is OutputFormat.json:
         print_json(_as_json(result))
     else:
@@ -80,9 +80,9 @@ def _verify_and_print(config: Config, name: TargetName, output: OutputFormat) ->
         raise typer.Exit(1)
 
 
-def _verify_target(config: Config, name: TargetName) -> _Verification:
+def _verify_target(config: Config, target: TargetName) -> _Verification:
     calls: Counter[str] = Counter()
-    reconciler = open_reconciler(config, name, calls)
+    reconciler = open_reconciler(config, target, calls)
     try:
         batches = list(reconciler.compare())
         differences = [difference for batch in batches for difference in batch.differences]
@@ -101,7 +101,7 @@ def _as_json(result: _Verification) -> dict[str, object]:
             {"kind": difference.kind, "name": difference.name, "what": difference.description}
             for difference in result.differences
         ],
-        "not_there": [item._asdict() for item in result.reasons],
+        "not_there": [item._asdict() for item in result.unsynced],
         "left": result.status.remaining,
         "calls": dict(sorted(result.calls.items())),
     }
@@ -110,7 +110,7 @@ def _as_json(result: _Verification) -> dict[str, object]:
 def _print_result(result: _Verification, indent: str = "") -> None:
     for difference in result.differences:
         typer.echo(escape(f"{indent}{difference.kind}  {difference.name}  {difference.description}"))
-    for kind, name, reason in result.reasons:
+    for kind, name, reason in result.unsynced:
         typer.echo(escape(f"{indent}{kind}  {name}  is absent: {reason}"))
     summary = (
         f"{result.checked} compared, {len(result.differences)} differences; requests: {format_counts(result.calls)}"

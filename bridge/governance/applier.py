@@ -38,7 +38,9 @@ class ApplyResult(NamedTuple):
     """Result of applying asset files."""
 
     changes: list[DatasetChange]
+    #: Assets by dataset.
     datasets: dict[QualifiedName, list[LoadedAsset]]
+    #: Reason for each asset that matches no dataset yet.
     pending: dict[QualifiedName, str]
     #: Stored assets whose file no longer exists.
     orphaned: list[AssetRecord]
@@ -65,27 +67,26 @@ class AssetApplier:
         self._clock = clock
 
     def group_ids(self, names: Iterable[QualifiedName]) -> dict[QualifiedName, bytes]:
-        """Identity groups by dataset name; each dataset may be given by any of its names."""
+        """Return the identity group of each dataset; any name of a dataset is accepted."""
         ids = {name: canonical_dataset_name(self._org, *name).id for name in names}
         groups = group_ids(self._db, self._org, set(ids.values()))
         return {name: groups.get(id_, id_) for name, id_ in ids.items()}
 
     def governance_facets(self, names: Iterable[QualifiedName]) -> dict[QualifiedName, dict[str, Any]]:
-        """Governance facets by dataset name."""
+        """Return governance facets by dataset name."""
         groups = self.group_ids(names)
         facets = read_facets(self._db, self._org, set(groups.values()), GOVERNANCE)
-        return {name: facets[key] for name, key in groups.items() if key in facets}
+        return {name: facets[group_id] for name, group_id in groups.items() if group_id in facets}
 
     def dataset_names(self, keys: Iterable[bytes]) -> dict[bytes, QualifiedName]:
         return dataset_names(self._db, self._org, keys)
 
     def find_own_asset(self, key: bytes, table: str) -> LoadedAsset | None:
-        """The asset for exactly this dataset, declared under one of the dataset's names or under its table name."""
+        """Find the asset of exactly this dataset, declared under one of the dataset's names or its table name."""
         namespace, _, name = table.rpartition(".")
         names = [*group_names(self._db, self._org, key), (namespace, name)]
-        return next(
-            iter(from_stored(record for asset_name in names for record in self._assets.find(*asset_name))), None
-        )
+        assets = from_stored(record for asset_name in names for record in self._assets.find(*asset_name))
+        return assets[0] if assets else None
 
     def write_facet(self, name: QualifiedName, facet: dict[str, Any]) -> None:
         """Write a governance facet that was changed elsewhere."""
@@ -104,7 +105,8 @@ class AssetApplier:
             name: [loaded_by_id[id(asset)] for asset in assets] for name, assets in match_result.datasets.items()
         }
         superseded = self._previously_applied(stored_assets, loaded_by_name, prune=prune)
-        assets_by_name = {name: datasets.get(name, []) for name in {*datasets, *(superseded if prune else ())}}
+        names = {*datasets, *superseded} if prune else set(datasets)
+        assets_by_name = {name: datasets.get(name, []) for name in names}
         assets_by_dataset = group_by_dataset(assets_by_name, self.group_ids(assets_by_name))
         changes = self._find_changes(assets_by_dataset, superseded)
         return ApplyResult(
@@ -120,9 +122,8 @@ class AssetApplier:
         now = self._clock()
         pending = result.pending
         records = {to_stored(entry, pending.get((entry.asset.namespace, entry.asset.name))) for entry in loaded}
-        self._assets.save(
-            records - {*self._assets.all()}, now
-        )  # first, because only policies of stored assets take effect
+        # Save the assets before the facets, because only policies of stored assets take effect.
+        self._assets.save(records - {*self._assets.all()}, now)
         self._write_changes(result.changes, now)
         if prune:
             self._assets.delete(result.orphaned)
@@ -131,15 +132,16 @@ class AssetApplier:
     def _previously_applied(
         self, stored: Iterable[AssetRecord], loaded_by_name: Mapping[QualifiedName, LoadedAsset], *, prune: bool
     ) -> dict[QualifiedName, list[Asset]]:
-        """Stored versions of assets that have changed or been removed, by dataset.
+        """Return the stored versions of assets that have changed or been removed, by dataset.
 
         Only metadata from these versions may be removed.
         """
         superseded = []
         for record in stored:
             entry = loaded_by_name.get((record.namespace, record.name))
-            is_superseded = prune if entry is None else dump_asset(entry.asset) != record.content
-            if is_superseded:
+            was_removed = entry is None and prune
+            has_changed = entry is not None and dump_asset(entry.asset) != record.content
+            if was_removed or has_changed:
                 superseded.append(record)
         return self._matcher.match([entry.asset for entry in from_stored(superseded)]).datasets
 
@@ -157,21 +159,12 @@ class AssetApplier:
         changes = []
         for name, assets in sorted(datasets.items()):
             group_id = groups[name]
-            current = {
-                facet: stored_facets[facet][group_id] for facet in STEWARD_FACETS if group_id in stored_facets[facet]
-            }
-            facets = changed_facets(
-                combine_assets(entry.asset for entry in assets), current, previously_applied.get(group_id, set())
-            )
+            desired = combine_assets(entry.asset for entry in assets)
+            stored = {facet: bodies[group_id] for facet, bodies in stored_facets.items() if group_id in bodies}
+            facets = changed_facets(desired, stored, previously_applied.get(group_id, set()))
             if facets:
-                changes.append(
-                    DatasetChange(
-                        name,
-                        facets,
-                        tuple(sorted({entry.source for entry in assets})),
-                        group_id not in groups_with_runs,
-                    )
-                )
+                sources = tuple(sorted({entry.source for entry in assets}))
+                changes.append(DatasetChange(name, facets, sources, group_id not in groups_with_runs))
         latest_facet_times = facet_times(
             self._db, self._org, {groups[change.name] for change in changes}, STEWARD_FACETS
         )
@@ -196,7 +189,7 @@ class AssetApplier:
             )
 
     def _retractions_under_aliases(self, changes: Iterable[DatasetChange]) -> list[DatasetChange]:
-        """Changes that also remove facets under other names, written before these were known to be aliases."""
+        """Return changes that remove the same facets from aliases, under which they may have been written earlier."""
         removals = [change for change in changes if None in change.facets.values()]
         groups = self.group_ids(change.name for change in removals)
         ids_by_group = datasets_with_facet(self._db, self._org, set(groups.values()), GOVERNANCE)
@@ -210,7 +203,7 @@ class AssetApplier:
             if names[id_] != change.name
         ]
 
-    def _build_event(self, change: DatasetChange, now: int) -> IncomingEvent:
+    def _build_event(self, change: DatasetChange, event_time: int) -> IncomingEvent:
         facets = {
             facet: custom_facet("DatasetFacet", {"_deleted": True} if body is None else body)
             for facet, body in change.facets.items()
@@ -224,7 +217,7 @@ class AssetApplier:
         namespace, name = change.name
         dataset = {"namespace": namespace, "name": name, "facets": facets}
         event = self._reader.read(
-            build_event("DatasetEvent", format_timestamp(now), None, {"dataset": dataset}), _SOURCE
+            build_event("DatasetEvent", format_timestamp(event_time), None, {"dataset": dataset}), _SOURCE
         )
         assert isinstance(event, IncomingEvent)  # noqa: S101 - build_event() produces valid events
         return event

@@ -12,8 +12,8 @@ from pydantic_core import PydanticCustomError
 from bridge.settings.base import Section
 from mappers.governance.facet import access_tag
 
-_TIME = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
-_DURATION = r"^[1-9]\d{0,6}[smhd]$"
+_TIME_OF_DAY = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
+_DURATION_PATTERN = r"^[1-9]\d{0,6}[smhd]$"
 _WILDCARDS = frozenset("*?")
 
 
@@ -27,7 +27,7 @@ def _without_repeats(values: list[str]) -> list[str]:
 
 
 def _check_time_of_day(time: str) -> str:
-    if not _TIME.fullmatch(time):
+    if not _TIME_OF_DAY.fullmatch(time):
         raise PydanticCustomError("time_of_day", 'must be a time such as "06:30", in quotes')
     return time
 
@@ -104,8 +104,8 @@ class Sla(Section):
 
     expected_by: Annotated[str, AfterValidator(_check_time_of_day)] | None = None
     timezone: Annotated[str, AfterValidator(_check_time_zone)] = "UTC"
-    freshness: str | None = Field(default=None, pattern=_DURATION)
-    max_duration: str | None = Field(default=None, pattern=_DURATION)
+    freshness: str | None = Field(default=None, pattern=_DURATION_PATTERN)
+    max_duration: str | None = Field(default=None, pattern=_DURATION_PATTERN)
 
 
 class Asset(Section):
@@ -148,7 +148,7 @@ class AssetFile(Section):
 
 
 def governance_facet(asset: Asset) -> dict[str, Any]:
-    """The governance facet; keys that the file does not mention are absent."""
+    """Build the governance facet; keys that the file does not mention are left out."""
     governance = asset.governance
     openmetadata = governance.openmetadata
     columns = [_column_facet(column) for column in asset.columns or ()]
@@ -188,7 +188,7 @@ def _column_facet(column: AssetColumn) -> dict[str, Any]:
 
 
 def contract_facet(asset: Asset) -> dict[str, Any] | None:
-    """The contract facet; None if the asset has no schema."""
+    """Build the contract facet, or return None if the asset has no schema."""
     if asset.columns is None:
         return None
     columns = [column.model_dump(include={"name", "required", "type"}, exclude_none=True) for column in asset.columns]
@@ -196,7 +196,7 @@ def contract_facet(asset: Asset) -> dict[str, Any] | None:
 
 
 def expectations_facet(asset: Asset) -> dict[str, Any] | None:
-    """The expectations facet; None if the asset has no checks."""
+    """Build the expectations facet, or return None if the asset has no checks."""
     if asset.quality is None:
         return None
     return {"checks": [_expected_check(check) for check in asset.quality]}

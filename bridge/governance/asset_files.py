@@ -28,7 +28,7 @@ class FileStamp(NamedTuple):
 
 
 class LoadResult(NamedTuple):
-    """Loaded assets, and problems by file."""
+    """Loaded assets, and the problems of files that could not be loaded."""
 
     loaded: list[LoadedAsset]
     problems: list[str]
@@ -48,9 +48,9 @@ class AssetLoader:
         loaded: list[LoadedAsset] = []
         problems: list[str] = []
         paths = sorted({path for location in paths_or_directories for path in _list_files(location, problems)})
-        cache, self._cache = self._cache, {}
+        previous_cache, self._cache = self._cache, {}
         for path in paths:
-            loaded_or_error = self._load_cached(path, cache.get(path))
+            loaded_or_error = self._load_cached(path, previous_cache.get(path))
             if isinstance(loaded_or_error, LoadedAsset):
                 loaded.append(loaded_or_error)
             else:
@@ -82,7 +82,7 @@ def load_assets(paths_or_directories: Sequence[Path]) -> LoadResult:
 
 
 def file_stamp(path: Path) -> FileStamp | None:
-    """A stamp that changes whenever the file changes; None if the file does not exist."""
+    """Return a stamp that changes whenever the file changes, or None if the file does not exist."""
     try:
         status = path.stat()
     except OSError:
@@ -92,12 +92,12 @@ def file_stamp(path: Path) -> FileStamp | None:
 
 def _reject_duplicates(loaded: Iterable[LoadedAsset], problems: list[str]) -> list[LoadedAsset]:
     assets_by_name: dict[tuple[str, str], list[LoadedAsset]] = {}
-    for asset in loaded:
-        assets_by_name.setdefault((asset.asset.namespace, asset.asset.name), []).append(asset)
-    for (namespace, name), group in sorted(assets_by_name.items()):
-        if len(group) > 1:
-            problems.append(f"{' and '.join(entry.source for entry in group)} both define {namespace} {name}")
-    return [group[0] for group in assets_by_name.values() if len(group) == 1]
+    for entry in loaded:
+        assets_by_name.setdefault((entry.asset.namespace, entry.asset.name), []).append(entry)
+    for (namespace, name), entries in sorted(assets_by_name.items()):
+        if len(entries) > 1:
+            problems.append(f"{' and '.join(entry.source for entry in entries)} both define {namespace} {name}")
+    return [entries[0] for entries in assets_by_name.values() if len(entries) == 1]
 
 
 def _list_files(location: Path, problems: list[str]) -> Iterable[Path]:
@@ -110,7 +110,7 @@ def _list_files(location: Path, problems: list[str]) -> Iterable[Path]:
 
 
 def load_asset(path: Path) -> Asset:
-    """Load one file in its stored form; raises ConfigError with one line per problem."""
+    """Load one asset, normalized to its stored form. Raises ConfigError with one line per problem."""
     asset = read_model(path, AssetFile).asset
     try:
         return parse_asset(dump_asset(asset))

@@ -17,14 +17,14 @@ from bridge.sync.sync_item import Outcome, SyncItem, new_item
 from mappers.governance.facet import asset_content, facet_fields
 from mappers.governance.merge import FieldPath, FieldValue, MergePolicy, changed_fields
 
-_KINDS = ("dataset", "governance", "access")
+_ITEM_KINDS = ("dataset", "governance", "access")
 _TIMEOUT_SECONDS, _POLL_SECONDS = 60.0, 0.25
 #: Completion is checked after this many steps, and after every idle step.
 _STEPS_PER_CHECK = 20
 
 
 class OpenMetadataSync(NamedTuple):
-    """Target, reconciler and items of OpenMetadata, if it is enabled."""
+    """Target, reconciler and items of OpenMetadata."""
 
     target: OpenMetadataTarget
     reconciler: Reconciler
@@ -53,8 +53,8 @@ class DatasetPlan(NamedTuple):
     def has_differences(self) -> bool:
         """Whether files, store and OpenMetadata differ."""
         diff = self.remote_diff
-        remote = diff and (diff.changes or diff.remote.fields or diff.remote.conflicts or diff.problems)
-        return bool(self.store_changes or self.changed_facets or remote or self.imported_fields)
+        openmetadata_differs = diff and (diff.changes or diff.remote.fields or diff.remote.conflicts or diff.problems)
+        return bool(self.store_changes or self.changed_facets or openmetadata_differs or self.imported_fields)
 
 
 class PushResult(NamedTuple):
@@ -78,30 +78,25 @@ class AssetSync:
         result = self._applier.preview(loaded, prune=prune)
         changes = {change.name: change for change in result.changes}
         names = _affected_datasets(result, loaded)
-        facets = {
+        changed_governance = {
             name: change.facets[GOVERNANCE] or {} for name, change in changes.items() if GOVERNANCE in change.facets
         }
-        diffs = self._compare_with_remote(names, facets)
-        current = self._applier.governance_facets(names)
+        diffs = self._compare_with_remote(names, changed_governance)
+        stored_governance = self._applier.governance_facets(names)
         plans = []
         for name in sorted(names):
-            change = changes.get(name)
-            fields = (
-                changed_fields(facet_fields(current.get(name, {})), facet_fields(facets[name]))
-                if name in facets
-                else {}
-            )
-            other_facets = tuple(sorted(set(change.facets) - {GOVERNANCE})) if change else ()
-            facet = facets.get(name, current.get(name, {}))
-            plans.append(
-                DatasetPlan(name, result.datasets.get(name, []), fields, other_facets, diffs.get(name), facet)
-            )
+            stored = stored_governance.get(name, {})
+            facet = changed_governance.get(name, stored)
+            store_changes = changed_fields(facet_fields(stored), facet_fields(facet))
+            other_facets = tuple(sorted(changes[name].facets.keys() - {GOVERNANCE})) if name in changes else ()
+            assets = result.datasets.get(name, [])
+            plans.append(DatasetPlan(name, assets, store_changes, other_facets, diffs.get(name), facet))
         return result, plans
 
     def resolve_conflicts(
         self, loaded: Sequence[LoadedAsset], ask: Callable[[str], MergePolicy | None]
     ) -> dict[tuple[bytes, FieldPath], MergePolicy]:
-        """Ask which side wins each conflict."""
+        """Ask which side wins each conflict; conflicts without an answer are left out."""
         decisions: dict[tuple[bytes, FieldPath], MergePolicy] = {}
         _, plans = self.plan(loaded)
         for diff in (plan.remote_diff for plan in plans if plan.remote_diff):
@@ -118,7 +113,7 @@ class AssetSync:
         prune: bool = False,
         sleep: Callable[[float], None] = time.sleep,
     ) -> tuple[ApplyResult, list[PushResult]]:
-        """Apply assets to the store, then push the result to OpenMetadata, with the given conflict decisions."""
+        """Apply assets to the store, then push the result to OpenMetadata. `decisions` resolves conflicts."""
         if self._openmetadata is not None:
             self._openmetadata.reconciler.enable()  # dirty marks are written from now on
         result = self._applier.apply(loaded, prune=prune)
@@ -145,15 +140,15 @@ class AssetSync:
         """Run steps of the reconciler until the items with these keys are complete or the timeout expires."""
         assert self._openmetadata is not None  # noqa: S101 - checked by the caller
         remaining_seconds = _TIMEOUT_SECONDS
-        for steps in count(1):
-            step = self._openmetadata.reconciler.step(only=_KINDS)
+        for step_count in count(1):
+            result = self._openmetadata.reconciler.step(only=_ITEM_KINDS)
             if self._openmetadata.reconciler.breaker.open or remaining_seconds <= 0:
                 return
-            if not step.idle and steps % _STEPS_PER_CHECK:
-                continue  # listing many pending items is slow
+            if not result.idle and step_count % _STEPS_PER_CHECK:
+                continue  # listing the pending items after every step would be slow
             if not any(item.key in keys for item in self._openmetadata.items.pending("governance")):
                 return
-            if step.idle:
+            if result.idle:
                 sleep(_POLL_SECONDS)
                 remaining_seconds -= _POLL_SECONDS
 
@@ -171,7 +166,7 @@ class AssetSync:
 
 
 def _affected_datasets(result: ApplyResult, loaded: Iterable[LoadedAsset]) -> set[QualifiedName]:
-    """Datasets of the given assets, and all other datasets that change."""
+    """Return the datasets that the given assets match, and all other datasets that change."""
     names = {(entry.asset.namespace, entry.asset.name) for entry in loaded}
     matched = {
         name
@@ -184,13 +179,10 @@ def _affected_datasets(result: ApplyResult, loaded: Iterable[LoadedAsset]) -> se
 def _push_result(
     name: QualifiedName, item: SyncItem | None, pause_reason: str | None, *, changed: bool, pending: bool
 ) -> PushResult:
+    if item is None and pause_reason is None:
+        return PushResult(name, Outcome.WAITING, "its dataset is not in OpenMetadata yet", changed)
     if item is None:
-        return PushResult(
-            name,
-            "pending" if pause_reason else Outcome.WAITING,
-            pause_reason or "its dataset is not in OpenMetadata yet",
-            changed,
-        )
+        return PushResult(name, "pending", pause_reason, changed)
     if pending:
         return PushResult(name, "pending", pause_reason or item.reason, changed)
     return PushResult(name, item.outcome or "pending", item.reason, changed)

@@ -67,7 +67,7 @@ class ActiveContract(NamedTuple):
 
 
 class ContractCheck(NamedTuple):
-    """A version, its contract, and the violations."""
+    """The check of a dataset version against its contract."""
 
     namespace: str
     name: str
@@ -114,22 +114,23 @@ class ContractChecker:
         check_ids = {member.dataset_id: assertion_id(member.dataset_id, CHECK, CHECK, None) for member in members}
         last_checked = dict(self._db.fetch_for_ids(_LAST_CHECKED, sorted(check_ids.values()), self._org))
         since = {
-            dataset: last_checked[check_id] - _LATE_ARRIVAL_MICROS
-            for dataset, check_id in check_ids.items()
+            dataset_id: last_checked[check_id] - _LATE_ARRIVAL_MICROS
+            for dataset_id, check_id in check_ids.items()
             if check_id in last_checked
         }
         checked_times: dict[bytes, set[int]] = {}
-        since_by_check = [(check_ids[dataset], time) for dataset, time in since.items()]
+        since_by_check = [(check_ids[dataset_id], time) for dataset_id, time in since.items()]
         for check_id, time in self._db.fetch_for_keys(_CHECKED_TIMES, since_by_check, self._org):
             checked_times.setdefault(check_id, set()).add(time)
         versions = self._read_versions(since, _MAX_VERSIONS)
         never_checked = check_ids.keys() - since.keys()
         versions |= self._read_versions(dict.fromkeys(never_checked, 0), limit=1)
-        for group_id, dataset, namespace, name in members:
-            contract, dataset_versions = contracts[group_id], versions.get(dataset, [])
-            for checked_at, run, columns in _unchecked_versions(
-                dataset_versions, contract, checked_times.get(check_ids[dataset], set())
-            ):
+        for group_id, dataset_id, namespace, name in members:
+            contract = contracts[group_id]
+            unchecked = _unchecked_versions(
+                versions.get(dataset_id, []), contract, checked_times.get(check_ids[dataset_id], set())
+            )
+            for checked_at, run, columns in unchecked:
                 violations = contract_violations(contract.columns, msgspec.json.decode(columns))
                 yield ContractCheck(namespace, name, checked_at, run, contract, violations)
 
@@ -144,12 +145,11 @@ class ContractChecker:
         return contracts
 
     def _read_versions(self, since: Mapping[bytes, int], limit: int) -> dict[bytes, list[tuple[int, str, str]]]:
-        """Versions of each dataset since the time given for the dataset, newest first, with run and columns."""
+        """Return the versions of each dataset since its start time in `since`, newest first, with run and columns."""
         versions: dict[bytes, list[tuple[int, str, str]]] = {}
-        for dataset, produced_at, run, columns in self._db.fetch_for_keys(
-            _VERSIONS, sorted(since.items()), self._org, limit
-        ):
-            versions.setdefault(dataset, []).append((produced_at, run, columns))
+        rows = self._db.fetch_for_keys(_VERSIONS, sorted(since.items()), self._org, limit)
+        for dataset_id, produced_at, run, columns in rows:
+            versions.setdefault(dataset_id, []).append((produced_at, run, columns))
         return versions
 
     def _build_result_event(self, check: ContractCheck) -> IncomingEvent:

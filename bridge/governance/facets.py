@@ -18,12 +18,10 @@ Facets = dict[str, dict[str, Any]]
 def combine_assets(assets: Iterable[Asset]) -> Facets:
     """Combine the assets of a dataset: patterns first, then the asset with the exact name.
 
-    Later assets override single values; sets are merged.
+    Later assets override scalar values; sets are merged.
     """
     facets: Facets = {}
-    for asset in sorted(
-        assets, key=lambda asset: (not asset.is_pattern, len(asset.namespace + asset.name), asset.name)
-    ):
+    for asset in sorted(assets, key=_precedence):
         facets[GOVERNANCE] = _merge_governance(facets.get(GOVERNANCE, {}), governance_facet(asset))
         if contract := contract_facet(asset):
             facets[CONTRACT] = contract
@@ -34,6 +32,10 @@ def combine_assets(assets: Iterable[Asset]) -> Facets:
         if asset.sla:
             facets[SLA] = facets.get(SLA, {}) | asset.sla.model_dump(exclude_none=True)
     return facets
+
+
+def _precedence(asset: Asset) -> tuple[bool, int, str]:
+    return not asset.is_pattern, len(asset.namespace + asset.name), asset.name
 
 
 def _merge_governance(base: Mapping[str, Any], override: Mapping[str, Any]) -> dict[str, Any]:
@@ -56,7 +58,7 @@ STEWARD_FACETS = (GOVERNANCE, CONTRACT, EXPECTATIONS, SLA)
 
 
 def can_be_written_after(name: QualifiedName, last_micros: int) -> bool:
-    """Whether a later event is possible; false if the latest event carries the maximum timestamp."""
+    """Return False, with a warning, if no later event is possible because the latest has the maximum timestamp."""
     if last_micros < MAX_MICROS:
         return True
     _log.warning(
@@ -70,7 +72,7 @@ def can_be_written_after(name: QualifiedName, last_micros: int) -> bool:
 def changed_facets(
     facets: Facets, stored: Facets, previously_applied: Collection[str]
 ) -> dict[str, dict[str, Any] | None]:
-    """Facets to write; fields that were imported from OpenMetadata are kept.
+    """Return the facets to write; fields that were imported from OpenMetadata are kept.
 
     A facet that no asset defines is removed only if an asset file set it before, because contracts and checks may
     have other sources.
@@ -80,7 +82,8 @@ def changed_facets(
         desired, current = facets.get(name), stored.get(name)
         if desired is None and name not in previously_applied:
             continue
-        if desired == (asset_content(current) if current and name == GOVERNANCE else current):
+        current_from_files = asset_content(current) if current and name == GOVERNANCE else current
+        if desired == current_from_files:
             continue
         changes[name] = _merge_with_imported(desired, current) if desired and current and FILE in current else desired
     return changes

@@ -23,7 +23,7 @@ class LoadedAsset(NamedTuple):
 
 
 def dump_asset(asset: Asset) -> str:
-    """The stored form of an asset."""
+    """Return the stored form of an asset."""
     return asset.model_dump_json(by_alias=True, exclude_none=True)
 
 
@@ -39,7 +39,7 @@ def to_stored(loaded: LoadedAsset, pending_reason: str | None) -> AssetRecord:
 
 
 def from_stored(stored: Iterable[AssetRecord]) -> list[LoadedAsset]:
-    """Stored assets; unreadable ones are skipped and logged."""
+    """Parse stored assets; unreadable ones are skipped and logged."""
     return [LoadedAsset(asset, record.source) for record in stored if (asset := _parse_or_none(record)) is not None]
 
 
@@ -65,5 +65,6 @@ def group_by_dataset(
     for names in names_by_group.values():
         loaded = {id(asset): asset for name in names for asset in datasets[name]}
         own_names = {(entry.asset.namespace, entry.asset.name) for entry in loaded.values()}
-        assets_by_dataset[min(names, key=lambda name: (name not in own_names, name))] = list(loaded.values())
+        preferred_name = min(names, key=lambda name: (name not in own_names, name))
+        assets_by_dataset[preferred_name] = list(loaded.values())
     return assets_by_dataset

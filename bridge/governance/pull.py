@@ -4,7 +4,7 @@ import difflib
 import os
 import shutil
 from collections.abc import Mapping, Sequence
-from pathlib import Path as File
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from ruamel.yaml.error import YAMLError
@@ -23,7 +23,7 @@ from mappers.openmetadata.remote_changes import import_remote_changes
 
 
 class FileEdit(NamedTuple):
-    """An edit of an asset file, and changes that no file can express."""
+    """An edit of an asset file, and the changes that could not be written into it."""
 
     source: str
     before: str
@@ -73,8 +73,8 @@ def edit_file(
     )
     problems = (*problems, *unapplied)
     try:
-        load_asset(File(own_asset.source))
-        content = File(own_asset.source).read_bytes().decode()
+        load_asset(Path(own_asset.source))
+        content = Path(own_asset.source).read_bytes().decode()
         return FileEdit(own_asset.source, content, _edit_text(content, changes), problems)
     except ConfigError as error:  # someone may be editing the file
         return FileEdit(own_asset.source, "", "", (*problems, *str(error).splitlines()))
@@ -85,16 +85,18 @@ def edit_file(
 def _changes_for_file(
     own_asset: LoadedAsset, file_fields: FieldValues, changes: FieldValues
 ) -> tuple[dict[FieldPath, FieldValue], list[str]]:
-    """Changes to write into a file, and problems: elements removed remotely that other asset files still set."""
+    """Return the changes to write into a file, and a problem for each removed element that other files still set."""
     own_fields = facet_fields(combine_assets([own_asset.asset])[GOVERNANCE])
     own_changes: dict[FieldPath, FieldValue] = {}
     problems = []
     for path, value in changes.items():
-        previous, desired, own_elements = as_set(file_fields.get(path)), as_set(value), as_set(own_fields.get(path))
-        is_set = any(isinstance(element, frozenset) for element in (file_fields.get(path), value))
-        new_value: FieldValue = (own_elements - (previous - desired)) | (desired - previous) if is_set else value
-        removed = previous - desired if is_set or value is None else frozenset()
-        if set_elsewhere := removed - own_elements:
+        previous, desired = as_set(file_fields.get(path)), as_set(value)
+        own_elements = as_set(own_fields.get(path))
+        is_set = isinstance(file_fields.get(path), frozenset) or isinstance(value, frozenset)
+        added, removed = desired - previous, previous - desired
+        new_value: FieldValue = (own_elements - removed) | added if is_set else value
+        set_elsewhere = removed - own_elements if is_set or value is None else frozenset()
+        if set_elsewhere:
             elements = f"{'.'.join(path)}: {', '.join(sorted(set_elsewhere))}"
             problems.append(
                 f"{own_asset.source}: {elements} was removed in OpenMetadata, but is set by other asset files"
@@ -105,15 +107,15 @@ def _changes_for_file(
 
 
 def _edit_text(text: str, changes: FieldValues) -> str:
-    """Edit a text without changing its line endings."""
+    """Apply changes to the text of a file without changing its line endings."""
     if "\r\n" not in text:
         return edit_asset_text(text, changes)
     return edit_asset_text(text.replace("\r\n", "\n"), changes).replace("\n", "\r\n")
 
 
 def write_file(edit: FileEdit) -> str | None:
-    """Write a file atomically; returns the error, if any."""
-    file = File(edit.source).resolve()
+    """Write the edited file atomically. Return the error message, if any."""
+    file = Path(edit.source).resolve()
     temporary = file.with_name(f".{os.getpid()}.new")
     try:
         temporary.write_bytes(edit.after.encode())

@@ -20,7 +20,7 @@ from mappers.openmetadata.remote_changes import import_remote_changes
 _log = structlog.get_logger()
 _UNSAFE_CHARACTERS = re.compile(r"[^\w.-]+")
 
-#: Overlap in microseconds, because other daemons may complete items late or have a slow clock.
+#: Overlap of successive reads, because other daemons may complete items late or have a slow clock.
 _OVERLAP_MICROS = 60_000_000
 
 RemoteChangeMode = Literal["apply", "report"]
@@ -74,25 +74,26 @@ class RemoteChangeImporter:
         remote_fields = record.remote_fields
         messages = describe_remote_changes(remote_fields)
         facet = self._applier.governance_facets([name]).get(name, {})
-        imported = import_remote_changes(facet_fields(facet), remote_fields, self._vocabulary, record.owners)
+        current_fields = facet_fields(facet)
+        imported = import_remote_changes(current_fields, remote_fields, self._vocabulary, record.owners)
         dataset = " ".join(name)
         for message in (*messages, *imported.problems):
             _log.warning("changed in OpenMetadata", dataset=dataset, change=message, imported=self._mode == "apply")
         own_asset = self._applier.find_own_asset(item.key, item.remote.name if item.remote else "")
         file_edit = edit_file(own_asset, facet, imported.changes, imported.problems) if own_asset else None
-        for problem in file_edit.problems[len(imported.problems) :] if file_edit else ():
+        edit_problems = file_edit.problems[len(imported.problems) :] if file_edit else ()
+        for problem in edit_problems:
             _log.warning("change cannot be written into an asset file", reason=problem)
         if file_edit and self._patches and file_edit.patch:
             self._write_patch(self._patches, file_edit)
-        if self._mode == "apply" and changed_fields(facet_fields(facet), {**facet_fields(facet), **imported.changes}):
-            fields = {
-                path: value for path, value in (facet_fields(facet) | imported.changes).items() if value is not None
-            }
+        new_fields = current_fields | imported.changes
+        if self._mode == "apply" and changed_fields(current_fields, new_fields):
+            fields = {path: value for path, value in new_fields.items() if value is not None}
             self._applier.write_facet(name, build_facet(fields, facet) | {FILE: asset_content(facet)})
         return ImportedChange(name, messages, file_edit)
 
     def _write_patch(self, directory: Path, file_edit: FileEdit) -> None:
-        """Write the patch of a file; it replaces older patches because it contains all changes."""
+        """Write the patch of an asset file. It replaces the previous patch, because it contains the same changes."""
         file = directory / f"{_UNSAFE_CHARACTERS.sub('_', file_edit.source).strip('_')}.patch"
         try:
             directory.mkdir(parents=True, exist_ok=True)

@@ -18,7 +18,7 @@ _log = structlog.get_logger()
 
 #: Interval at which assets are matched with new datasets while no file changes.
 _MATCH_SECONDS = 60.0
-#: After work on all datasets, the next round waits for this many times its duration.
+#: After work on all datasets, the watcher pauses for this many times the duration of that work.
 _PAUSE_FACTOR = 20.0
 
 
@@ -69,7 +69,7 @@ class AssetWatcher:
         return PollResult(changed, problems, contract_checks, events, imported)
 
     def _apply_files(self) -> tuple[int, int]:
-        """Apply the files if one of them has changed or a match against new datasets is due.
+        """Apply the files if one of them has changed or new datasets are due to be matched.
 
         Returns the number of changed datasets and the number of problems.
         """
@@ -103,7 +103,7 @@ class AssetWatcher:
         return len(applied.changes), len(result.problems)
 
     def _check_contracts(self) -> tuple[ContractCheck, ...]:
-        """Check new versions, with a pause after each check in proportion to its duration."""
+        """Check new versions, unless the pause after the previous check has not passed."""
         now = self._clock()
         if self._contracts is None or now < self._next_contracts_at:
             return ()
@@ -113,7 +113,7 @@ class AssetWatcher:
         return checks
 
     def _read_events(self) -> int:
-        """Read new change events if the interval has passed; returns their number."""
+        """Read new change events if the interval has passed, and return their number."""
         if self._events is None or self._events_interval_seconds is None or self._clock() < self._next_events_at:
             return 0
         self._next_events_at = self._clock() + self._events_interval_seconds

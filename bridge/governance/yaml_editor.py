@@ -67,7 +67,7 @@ def _restore_unchanged_lines(text: str, dumped: str, edited: str) -> str:
 
 
 def _matching_yaml(text: str) -> YAML:
-    """A YAML parser and dumper with the indentation of the file."""
+    """Return a YAML parser and dumper that keeps the indentation of the file."""
     yaml = YAML()
     yaml.preserve_quotes = True
     yaml.width = 4_096
@@ -77,7 +77,7 @@ def _matching_yaml(text: str) -> YAML:
 
 
 def _list_offset(text: str) -> int:
-    """Indentation of list items relative to their key."""
+    """Return the indentation of list items relative to their key."""
     lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
     for previous, line in pairwise(lines):
         if line.lstrip().startswith("- ") and previous.rstrip().endswith(":"):

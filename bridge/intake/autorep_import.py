@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 _INPUT_KIND = LegacyInputKind(LegacyFormat.RUN_EVENT, historical=True)
 #: The default date order of Autosys.
-_DEFAULT_ORDER: DateOrder = "mdy"
+_DEFAULT_DATE_ORDER: DateOrder = "mdy"
 
 
 class AutorepImportOptions(NamedTuple):
-    """Settings that reports do not contain; if `order` is None, the date order is guessed."""
+    """Settings that the reports do not contain. If `order` is None, the date order is detected."""
 
     instance: str
     zone: tzinfo
@@ -41,12 +41,12 @@ class AutorepImportOptions(NamedTuple):
 
 
 class AutorepImportResult(NamedTuple):
-    """Counts of imported runs and rejected bodies, problems, and lines that describe no run."""
+    """Counts of imported runs, rejected bodies and skipped lines, and the problems found."""
 
     runs: int
     rejected: int
     problems: list[str]
-    #: Number of lines by kind.
+    #: Number of lines that describe no run, by kind.
     skipped_lines: dict[str, int]
 
     def as_json(self) -> dict[str, Any]:
@@ -66,7 +66,7 @@ def import_reports(
             problems.append(f"{label}: warning: ambiguous dates read as month/day (set the order with --dates)")
         context = ReportContext(
             options.instance,
-            order or _DEFAULT_ORDER,
+            order or _DEFAULT_DATE_ORDER,
             options.zone,
             options.boxes,
             options.awaited_statuses,
@@ -85,7 +85,7 @@ def import_reports(
 def _parse_reports(
     files: Iterable[Path], options: AutorepImportOptions
 ) -> Iterator[tuple[str, AutorepReport, DateOrder | None]]:
-    """Yield each report with its date order (None if uncertain); all logs form a single report, sorted by time."""
+    """Yield each report with its label and date order (None if uncertain). All logs together form one report."""
     logs: list[LogText] = []
     for file in files:
         text = read_text(file).text
@@ -97,16 +97,14 @@ def _parse_reports(
     if logs:
         report = parse_scheduler_logs(logs)
         order = options.order or _guess_certain_order(report)
-        sorted_logs = _sort_logs(logs, order or _DEFAULT_ORDER, options.zone)
-        yield (
-            ", ".join(log.file for log in sorted_logs),
-            report if sorted_logs == logs else parse_scheduler_logs(sorted_logs),
-            order,
-        )
+        sorted_logs = _sort_logs(logs, order or _DEFAULT_DATE_ORDER, options.zone)
+        if sorted_logs != logs:
+            report = parse_scheduler_logs(sorted_logs)
+        yield ", ".join(log.file for log in sorted_logs), report, order
 
 
 def _sort_logs(logs: list[LogText], order: DateOrder, zone: tzinfo) -> list[LogText]:
-    """Sort logs by their first timestamp; if any of these timestamps cannot be parsed, keep the given order."""
+    """Sort logs by their first timestamp. If one of these timestamps cannot be parsed, keep the given order."""
     with suppress(ValueError):
         return sorted(logs, key=lambda log: parse_report_time(first_timestamp(log.text) or "", order, zone))
     return logs

@@ -47,10 +47,9 @@ def read_job_catalog(files: Iterable[Path]) -> JobCatalog:
         parsed = parse_jil(decoded.text, str(file))
         catalog.problems += parsed.problems
         if not parsed.statements:
-            # A failed export leaves an empty file or an error text; a file of comments alone may be intended.
-            level: DiagnosticLevel = (
-                "warning" if set(parsed.line_kinds) <= {"blank", "comment"} and decoded.text.strip() else "error"
-            )
+            # A failed export leaves an empty file or an error message; a file of comments alone may be intended.
+            has_only_comments = set(parsed.line_kinds) <= {"blank", "comment"} and decoded.text.strip()
+            level: DiagnosticLevel = "warning" if has_only_comments else "error"
             catalog.problems.append(Diagnostic(str(file), 1, level, "contains no JIL statement"))
         catalog.apply(parsed.statements)
     catalog.problems += unsupported_definitions(catalog)
@@ -94,11 +93,10 @@ def plan_scan(registry: VersionRegistry, catalog: JobCatalog, instance: str) -> 
     new, changed, unchanged = [], [], 0
     for job in catalog.jobs.values():
         stored = registered.pop(job.name, None)
+        definition = normalized_definition(job, catalog.enclosing_boxes(job))
         if stored is None:
             new.append(job.name)
-        elif stored.content_hash != registry.definitions.content_hash(
-            normalized_definition(job, catalog.enclosing_boxes(job))
-        ):
+        elif stored.content_hash != registry.definitions.content_hash(definition):
             changed.append(job.name)
         else:
             unchanged += 1
@@ -108,7 +106,7 @@ def plan_scan(registry: VersionRegistry, catalog: JobCatalog, instance: str) -> 
 def apply_scan(
     registry: VersionRegistry, reader: EventReader, writer: Writer, catalog: JobCatalog, options: ScanOptions, by: str
 ) -> ScanResult:
-    """Apply a catalog to the store; writes events first, so that the next scan completes an interrupted scan.
+    """Apply a catalog to the store. Events are written first, so that the next scan completes an interrupted one.
 
     A job whose event is rejected is not registered: the next scan sends it again.
     """

@@ -34,7 +34,7 @@ class _ExportedLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     payload_base64: bytes | None = None
 
     def original_bytes(self) -> bytes | None:
-        """The input as it was sent; None if the line does not contain the input."""
+        """Return the input as it was sent, or None if the line does not contain the input."""
         return self.payload.encode() if self.payload is not None else self.payload_base64
 
 
@@ -85,7 +85,7 @@ def export_events(db: Database, org: str) -> Iterator[bytes]:
 
 
 def parse_line(line: bytes) -> ExportedEvent | ExportedRejection:
-    """Decode a line; raises InvalidInput if it is malformed."""
+    """Decode a line. Raises InvalidInput if the line is malformed."""
     try:
         return _decoder.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

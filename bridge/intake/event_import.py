@@ -1,4 +1,4 @@
-"""Imports the event log of another store; repeatable."""
+"""Imports the event log of another store; an import can be repeated."""
 
 import zlib
 from collections.abc import Callable, Iterator
@@ -39,7 +39,7 @@ class EventImportReport(NamedTuple):
     damaged: int = 0
 
     def add(self, other: "EventImportReport") -> "EventImportReport":
-        return EventImportReport(*map(sum, zip(self, other, strict=True)))
+        return EventImportReport(*(count + added for count, added in zip(self, other, strict=True)))
 
 
 class _StoredEvent(NamedTuple):
@@ -61,7 +61,7 @@ class _ImportedEvent(NamedTuple):
 
 
 class EventImporter:
-    """Imports the events of another store. Repeatable: inputs that this store already contains are skipped."""
+    """Imports the events of another store. Inputs that this store already contains are skipped."""
 
     def __init__(self, reader: EventReader, writer: Writer, db: Database, org: str) -> None:
         self._reader = reader
@@ -72,7 +72,7 @@ class EventImporter:
     def run(
         self, file: BinaryIO, on_problem: Callable[[str], None], progress: Progress = lambda _: None
     ) -> EventImportReport:
-        """Import all lines of an export; damaged lines are reported and skipped."""
+        """Import all lines of an export. Damaged lines are reported to `on_problem` and skipped."""
         report, bytes_read = EventImportReport(), 0
         try:
             for batch in _read_batches(file):
@@ -91,7 +91,7 @@ class EventImporter:
         self._writer.close()
 
     def _missing_items(self, parsed: list[_ImportedEvent | RejectedInput]) -> list[IncomingEvent | RejectedInput]:
-        """Skip inputs for which the store counts at least as many receipts as the export."""
+        """Return the inputs for which the export counts more receipts than the store, or contains a first merge."""
         events = [item for item in parsed if isinstance(item, _ImportedEvent)]
         rows = self._db.fetch_for_keys(_STORED_EVENTS, sorted({event.key for event in events}), self._org)
         stored = {
@@ -117,7 +117,7 @@ class EventImporter:
         return missing
 
     def _missing_item(self, imported: _ImportedEvent, stored: _StoredEvent | None) -> IncomingEvent | None:
-        """Build an item that adds what the store lacks: the event, receipts, or a first successful merge."""
+        """Build an item with the event, receipts or first successful merge that the store lacks, or return None."""
         line = imported.line
         extra_receipts = max(0, line.receipts - stored.receipts) if stored else line.receipts
         is_merged = stored is not None and stored.failure is None
@@ -146,7 +146,7 @@ def _add_receipts(stored: _StoredEvent | None, item: IncomingEvent) -> _StoredEv
 def _parse_lines(
     batch: list[tuple[int, bytes]], on_problem: Callable[[str], None]
 ) -> tuple[list[_ImportedEvent | RejectedInput], int]:
-    """Parse lines; also returns the number of damaged lines."""
+    """Parse lines. Return the parsed items and the number of damaged lines."""
     parsed: list[_ImportedEvent | RejectedInput] = []
     damaged = 0
     for line_number, line in batch:
@@ -172,7 +172,7 @@ def _count_results(
 
 
 def _parse_item(line: bytes) -> _ImportedEvent | RejectedInput:
-    """Parse an exported line; raises InvalidInput or InputTooLarge."""
+    """Parse an exported line. Raises InvalidInput or InputTooLarge."""
     exported = parse_line(line)
     payload, hash_ = exported.original_bytes(), bytes.fromhex(exported.hash)
     if isinstance(exported, ExportedRejection):
@@ -195,7 +195,7 @@ def _build_rejection(line: ExportedRejection, payload: bytes | None, hash_: byte
 
 
 def _read_batches(file: BinaryIO) -> Iterator[list[tuple[int, bytes]]]:
-    """Yield numbered lines in batches; lines read before an error are yielded before it is raised."""
+    """Yield numbered lines in batches. Lines that precede a read error are yielded before the error is raised."""
     batch: list[tuple[int, bytes]] = []
     size = 0
     try:

@@ -24,7 +24,7 @@ class EventReader:
         self._clock = clock
 
     def read(self, payload: bytes, source: str, *, historical: bool = False) -> IncomingEvent | RejectedInput:
-        """Parse and map one event; invalid input is returned as rejected, never raised."""
+        """Parse and map one event. Invalid input is returned as a RejectedInput; no error is raised."""
         received_at = self._clock()
         try:
             event = parse_event(payload, self._limits)
@@ -35,7 +35,7 @@ class EventReader:
         return self.map(event, payload, source, received_at, historical=historical)
 
     def map(self, event: Event, payload: bytes, source: str, received_at: int, *, historical: bool) -> IncomingEvent:
-        """Map a parsed event; an event that cannot be mapped is returned with the failure."""
+        """Map a parsed event. An event that cannot be mapped is returned with the failure."""
         try:
             rows, notes = map_event(event, self._options)
         except Exception as error:  # noqa: BLE001 - a bug here must not lose the event: it is stored with its reason
@@ -45,16 +45,16 @@ class EventReader:
         return IncomingEvent(payload, event, rows, notes, received_at, source, historical)
 
     def reject_as(self, rejected: RejectedInput, payload: bytes, source: str) -> RejectedInput:
-        """Reject an input because an event that was built from it is rejected, and for the same reason."""
+        """Reject an input for the same reason as an event that was built from it."""
         if rejected.too_large:
             return self.reject(payload, source, InputTooLarge(rejected.reason))
         return self.reject(payload, source, InvalidInput(rejected.reason, rejected.path))
 
     def reject(self, payload: bytes, source: str, error: InvalidInput | InputTooLarge) -> RejectedInput:
-        """Build the rejected input of invalid bytes.
+        """Build a RejectedInput for invalid bytes.
 
-        The hash covers bytes and source, because the same bytes may mean something else in another source. An input
-        that was too large to be received is hashed by the reason.
+        The hash covers bytes and source, because the same bytes may mean something else in another source. If the
+        input was too large to be received, the reason is hashed instead of the bytes.
         """
         reason, path = (error.reason, error.path) if isinstance(error, InvalidInput) else (str(error), "")
         payload_hash = digest(source.encode() + b"\0" + (payload or reason.encode(errors="replace")))

@@ -37,16 +37,15 @@ class FeedImporter:
     def import_rows(
         self, rows: Iterable[FeedRow], is_known: Callable[[RejectedInput], bool] = lambda _: False
     ) -> IntakeReport:
-        """Import rows in batches; rows without a run are stored as rejected, unless `is_known` is true for them."""
+        """Import rows in batches; rows without a run are stored as rejected, unless `is_known` is true."""
         inputs = (self._parse_row(row) for row in rows)
         new_inputs = (item for item in inputs if not (isinstance(item, RejectedInput) and is_known(item)))
         return IntakeReport(*write_bodies(new_inputs, self._writer))
 
     def _parse_row(self, row: FeedRow) -> list[IncomingEvent] | RejectedInput:
+        parsed: list[IncomingEvent] | RejectedInput
         if isinstance(row.values, bytes):
-            parsed: list[IncomingEvent] | RejectedInput = self._row_reader.reject(
-                row.values, self._kind, InvalidInput(row.problem)
-            )
+            parsed = self._row_reader.reject(row.values, self._kind, InvalidInput(row.problem))
         else:
             normalized = normalize_row(row.values, ZoneInfo(self._kind.timezone))
             parsed = self._row_reader.read(msgspec.json.encode(normalized, enc_hook=str), self._kind, now_micros())
@@ -122,7 +121,7 @@ class FeedPoller:
         values = [value for value in map(self._watermark_value, rows) if value is not None]
         all_values = values if previous_watermark is None else [previous_watermark, *values]
         try:
-            max(all_values, default=None)
+            max(all_values, default=None)  # new values must be comparable with the stored watermark, too
         except TypeError as error:
             raise self._watermark_error("has values that cannot be compared", all_values) from error
         latest_watermark = max(values, default=None)

@@ -18,7 +18,7 @@ _object_decoder = msgspec.json.Decoder(dict[str, Any])
 
 
 class FeedRow(NamedTuple):
-    """A row and its location. A malformed row contains its bytes and the problem."""
+    """A row and its location. The values of a malformed row are its bytes, and `problem` is the reason."""
 
     location: str
     values: Mapping[str, Any] | bytes
@@ -89,7 +89,8 @@ def _csv_records(lines: list[str], index: int, delimiter: str) -> Iterator[tuple
     For a malformed record, yield the error instead, and continue at the next line.
     """
     while index < len(lines):
-        first_index, reader = index, csv.reader(islice(lines, index, None), delimiter=delimiter, strict=True)
+        first_index = index
+        reader = csv.reader(islice(lines, index, None), delimiter=delimiter, strict=True)
         try:
             for fields in reader:
                 yield index, fields
@@ -100,7 +101,7 @@ def _csv_records(lines: list[str], index: int, delimiter: str) -> Iterator[tuple
 
 
 def _validated_header(header: list[str] | str, file: Path) -> list[str]:
-    """Return the header; raises ConfigError if it is malformed or names a column twice."""
+    """Return the header. Raises ConfigError if the header is malformed or names a column twice."""
     if isinstance(header, str):
         raise ConfigError(f"{file}: the header is not CSV: {header}")
     duplicates = [name for name, count in Counter(name.lower() for name in header if name).items() if count > 1]
@@ -110,7 +111,7 @@ def _validated_header(header: list[str] | str, file: Path) -> list[str]:
 
 
 def _values_by_column(header: list[str], fields: list[str]) -> dict[str, Any]:
-    """Map fields to column names; fields after the last column get the empty name."""
+    """Map column names to fields. Fields after the last column are listed under the empty name."""
     values: dict[str, Any] = dict(zip(header, fields, strict=False))
     if len(fields) > len(header):
         values[""] = fields[len(header) :]

@@ -26,12 +26,12 @@ class FeedInputKind(NamedTuple):
     historical: bool = False
 
     def source_name(self) -> str:
-        """Source name of rejected rows; it contains everything that a retry needs."""
+        """Return the source name of rejected rows, which contains everything that a retry needs."""
         return f"{_PREFIX}{self.technology}@{self.timezone}{_HISTORICAL if self.historical else ''}"
 
     @classmethod
     def from_source_name(cls, source: str) -> "FeedInputKind | None":
-        """Parse a source name; None if it does not belong to a row."""
+        """Parse a source name. Return None if it does not belong to a row."""
         technology, separator, timezone = source.removeprefix(_PREFIX).removesuffix(_HISTORICAL).partition("@")
         if not source.startswith(_PREFIX) or not separator:
             return None
@@ -46,7 +46,7 @@ class FeedRowReader:
         self._legacy = legacy
 
     def read(self, row: bytes, kind: FeedInputKind, received_at: int) -> list[IncomingEvent] | RejectedInput:
-        """Parse a row into events; a row that describes no run is returned as rejected."""
+        """Parse a row into events. A row that describes no run is returned as a RejectedInput."""
         notes: list[str] = []
         try:
             body = _parse_body(row, kind, notes)

@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 class FileFollower:
-    """Follows files until stopped. Polls them, which works on every file system; an idle file costs one stat call."""
+    """Follows files until stopped, by polling: it works on every file system, and costs a stat call per idle file."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class FileFollower:
                     await self._pause(self._poll_seconds)
 
     async def read_all(self) -> None:
-        """Read everything and report incomplete last lines; if the store does not respond, raises TransientError."""
+        """Read everything, and report incomplete last lines. Raises TransientError if the store does not respond."""
         self._waits_for_store = False
         while not self._stopped.is_set() and await self.poll():
             pass
@@ -84,7 +84,7 @@ class FileFollower:
         self._log_problems(problems)
 
     async def poll(self) -> bool:
-        """Scan all files, and read some lines of each file that has more; returns False if nothing was read."""
+        """Scan all files, and read some lines of each file that has more. Return False if nothing was read."""
         problems = await self._scan_files()
         has_read = False
         for file in self._tracker.files():
@@ -105,7 +105,7 @@ class FileFollower:
     async def _scan_files(self) -> Problems:
         scan = await asyncio.to_thread(self._tracker.scan)
         positions: dict[str, FilePosition] = {}
-        for number, name in enumerate(sorted(scan.names()), 1):
+        for number, name in enumerate(sorted(scan.position_names()), 1):
             position = await self._with_retries(self._committer.file_position, name)
             if position is not None:
                 positions[name] = position
@@ -116,7 +116,7 @@ class FileFollower:
         return scan.problems
 
     async def _run_isolated(self, file: FollowedFile, work: Awaitable[bool], problems: Problems) -> bool:
-        """Await the work on a file; an unreadable file must not stop the work on other files."""
+        """Await the work on a file. Errors are recorded, because one unreadable file must not stop the others."""
         try:
             return await work
         except FileNotFoundError:
@@ -160,7 +160,7 @@ class FileFollower:
             self._on_item(item)
 
     async def _with_retries(self, operation: Callable[..., Awaitable[T]], *arguments: object) -> T:
-        """Retry until the store responds; raises TransientError after `stop` and within `read_all`."""
+        """Retry until the store responds. After `stop`, and within `read_all`, raises TransientError instead."""
         is_logged = False
         while True:
             try:
@@ -174,7 +174,7 @@ class FileFollower:
             await self._pause(self._poll_seconds)
 
     async def _report_incomplete_line(self, file: FollowedFile) -> bool:
-        """Store an incomplete last line as rejected; once the line is complete, it is ingested as a whole."""
+        """Store an incomplete last line as rejected. Once the line is complete, it is ingested as a whole."""
         incomplete_line = await asyncio.to_thread(self._tracker.read_incomplete_line, file)
         if incomplete_line:
             error = InvalidInput(

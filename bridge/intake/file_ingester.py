@@ -75,27 +75,25 @@ class FileIngester:
     ) -> IntakeReport:
         report = IntakeReport()
         with ThreadPoolExecutor(1, thread_name_prefix="commit") as executor:
-            committing: Future[None] | None = None
+            pending_commit: Future[None] | None = None
             while True:
                 batch, error = _next_batch(records)
                 if error is not None:
                     report = report._replace(unreadable=(f"{source}: {error}",))
                 items = [self._reader.read(record.payload, source, historical=self._historical) for record in batch]
-                if committing is not None:
-                    committing.result()
+                if pending_commit is not None:
+                    pending_commit.result()
                 if not batch:
                     return report
                 end_offset = max(record.end for record in batch)
-                positions = (
-                    [FilePosition(identity.name, fingerprint(identity.head, end_offset), end_offset)]
-                    if identity and end_offset
-                    else []
-                )
-                committing = executor.submit(self._commit, self._stage(items, positions), end_offset, progress)
+                positions = []
+                if identity and end_offset:
+                    positions.append(FilePosition(identity.name, fingerprint(identity.head, end_offset), end_offset))
+                pending_commit = executor.submit(self._commit, self._stage(items, positions), end_offset, progress)
                 report = report.add(IntakeReport.of(items))
 
     def _stage(self, items: list[IncomingEvent | RejectedInput], positions: list[FilePosition]) -> StagedGroup | None:
-        """Write a batch; an embedded store commits it while the next batch is parsed."""
+        """Write a batch. An embedded store commits the returned group while the next batch is parsed."""
         if self._writer.embedded:
             return self._writer.stage(items, positions)
         self._writer.write(items, positions)
@@ -124,7 +122,7 @@ class EventFileSource:
 
 
 def _next_batch(records: Iterator[RawRecord]) -> tuple[list[RawRecord], Exception | None]:
-    """Read the next batch; records that were read before an error are returned with it."""
+    """Read the next batch. If reading fails, return the error and the records that precede it."""
     batch: list[RawRecord] = []
     try:
         batch.extend(islice(records, _BATCH_SIZE))
@@ -140,6 +138,6 @@ def _read_head(file: BinaryIO) -> bytes:
             head += chunk
     except _READ_ERRORS:
         if not head:
-            raise  # otherwise the records before the error are ingested, and reading them raises it again
+            raise  # after a partial head, the records before the error are ingested, and the error is raised then
     file.seek(0)
     return head

@@ -18,15 +18,15 @@ def is_same_file(position: FilePosition, head: bytes, size: int) -> bool:
 
 
 def printable_path(path: Path) -> str:
-    """Convert a path to text that can be stored; the path may contain any bytes."""
+    """Convert a path, which may contain any bytes, to a string that can be stored."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def stored_path(path: Path) -> str:
-    """Name under which the position of a file is stored, independent of the working directory."""
+    """Return the name under which the position of a file is stored; it does not depend on the working directory."""
     return bounded_key(printable_path(path.resolve()))
 
 
 def source_name(path: Path) -> str:
-    """Name of a file as the source of its events."""
+    """Return the source name of the events in a file."""
     return bounded_key(printable_path(path))

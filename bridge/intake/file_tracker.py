@@ -35,7 +35,7 @@ class FollowedFile:
         return FilePosition(self.name, self.fingerprint, self.end)
 
     def former_names(self) -> list[str]:
-        """Names under which the position may be stored if the file was rotated while it was not followed."""
+        """Return names under which the position may be stored if the file was rotated while not followed."""
         return [stored_path(path) for path in names_before_rotation(self.path)]
 
     def has_incomplete_line(self) -> bool:
@@ -53,7 +53,9 @@ class FollowedFile:
 
     def advance(self, end: int, head: bytes) -> None:
         """Move the position past an ingested batch."""
-        self.end, self.fingerprint, self.position_dirty = end, fingerprint(head, end), False
+        self.end = end
+        self.fingerprint = fingerprint(head, end)
+        self.position_dirty = False
         self.incomplete_line_reported = False
 
 
@@ -68,8 +70,8 @@ class TrackerScan(NamedTuple):
     unmatched: list[FilePosition]
     problems: dict[Path, str]
 
-    def names(self) -> set[str]:
-        """Names of the positions that are needed to resume the new files."""
+    def position_names(self) -> set[str]:
+        """Return the names of all stored positions at which the new files may resume."""
         return {file.name for file in self.new_files} | {
             name for file in self.new_files for name in file.former_names()
         }
@@ -129,7 +131,8 @@ class FileTracker:
             position = own_positions.get(file.name)
             if position is None or not file.resume(head, [position]):
                 unresumed.append((file, head))
-                unmatched += [position] if position is not None else []
+                if position is not None:
+                    unmatched.append(position)
         for file, head in unresumed:
             file.position_dirty = file.resume(head, unmatched)
         for file, _ in opened:
@@ -137,7 +140,7 @@ class FileTracker:
         return [file for file, _ in opened]
 
     def read(self, file: FollowedFile, count: int) -> LineBatch | None:
-        """Read the next lines of a file; None if there is nothing to read now."""
+        """Read the next lines of a file, or return None if there is nothing to read now."""
         batch = self._open_files.open(file).read(file.end, count)
         if batch is None or fingerprint(batch.head, file.end) != file.fingerprint:
             file.needs_check = True  # truncated since the scan: the next scan starts over

@@ -73,18 +73,18 @@ class GroupCommitter:
         return self.last_error is None
 
     def pending_events(self) -> int:
-        """Number of events that wait for a commit."""
+        """Return the number of events that wait for a commit."""
         return self._pending_count
 
     def oldest_age(self) -> float:
-        """Seconds that the oldest event has waited; 0 if no event is waiting.
+        """Return how many seconds the oldest event has waited; 0 if no event is waiting.
 
         If commits fail, the age keeps growing until a commit succeeds, because senders still hold the failed events.
         """
-        started_at = self._failing_since
-        if started_at is None and self._queue:
-            started_at = self._queue[0].queued_at
-        return 0.0 if started_at is None else self._clock() - started_at
+        waiting_since = self._failing_since
+        if waiting_since is None and self._queue:
+            waiting_since = self._queue[0].queued_at
+        return 0.0 if waiting_since is None else self._clock() - waiting_since
 
     def is_full(self) -> bool:
         """True if no more events may wait."""
@@ -105,7 +105,7 @@ class GroupCommitter:
         await waiter
 
     async def file_position(self, path: str) -> FilePosition | None:
-        """Stored position of a file."""
+        """Return the stored position of a file."""
         if self._thread is None:
             return self._writer.file_position(path)
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._writer.file_position, path)
@@ -136,7 +136,7 @@ class GroupCommitter:
         self._commit_task = None
 
     def _take_next_group(self) -> list[_PendingRequest]:
-        """Take at least one request from the queue, and more until the group is full; requests are not split."""
+        """Take requests from the queue until the group is full, but at least one; requests are not split."""
         request_count = item_count = 0
         for request in self._queue:
             item_count += len(request.items)

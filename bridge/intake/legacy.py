@@ -19,18 +19,18 @@ _HISTORICAL = "?historical=true"
 
 
 class LegacyInputKind(NamedTuple):
-    """The format of a legacy body and whether it is historical; its bytes contain neither."""
+    """Format of a legacy body, and whether the body is historical. The body itself contains neither."""
 
     legacy_format: LegacyFormat
     historical: bool = False
 
     def source_name(self) -> str:
-        """Source name of rejected bodies; it contains everything that a retry needs."""
+        """Return the source name of rejected bodies, which contains everything that a retry needs."""
         return f"{_PREFIX}{self.legacy_format}{_HISTORICAL if self.historical else ''}"
 
     @classmethod
     def from_source_name(cls, source: str) -> "LegacyInputKind | None":
-        """Parse a source name; None if it does not belong to a legacy body."""
+        """Parse a source name. Return None if it does not belong to a legacy body."""
         name = source.removeprefix(_PREFIX).removesuffix(_HISTORICAL)
         if not source.startswith(_PREFIX) or name not in set(LegacyFormat):
             return None
@@ -47,7 +47,7 @@ class LegacyReader:
     def read(
         self, body: bytes, kind: LegacyInputKind, received_at: int, extra_notes: Sequence[str] = ()
     ) -> list[IncomingEvent] | RejectedInput:
-        """Parse a body into events; a body that cannot be translated is returned as rejected."""
+        """Parse a body into events. A body that cannot be translated is returned as a RejectedInput."""
         received_time = (_EPOCH + timedelta(microseconds=received_at)).isoformat()
         try:
             events, notes = translate_body(kind.legacy_format, body, self._namespaces, received_time)
@@ -68,6 +68,6 @@ class LegacyReader:
 
 
 def _add_notes(items: Sequence[IncomingEvent], notes: Sequence[str]) -> list[IncomingEvent]:
-    """Add notes to the last event, the one that the body describes; a generated start event may precede it."""
+    """Add notes to the last event, which the body describes. A generated start event may precede it."""
     *start_events, described_event = items
     return [*start_events, described_event._replace(notes=list(dict.fromkeys((*notes, *described_event.notes))))]

@@ -47,24 +47,26 @@ class MarquezLogSource:
         self.name = client.source_name
 
     def poll(self) -> IntakeReport:
-        position, now = self._writer.file_position(self.name), self._clock()
-        begin = position.offset - self._lookback if position else 0
-        moves_position = True
+        now = self._clock()
+        position = self._writer.file_position(self.name)
+        stored_offset = position.offset if position else 0
+        begin = stored_offset - self._lookback
+        stores_position = True
         if self._since is not None:
             # The position must not move past events before `since` that may never have been read.
-            moves_position = position is not None and self._since <= position.offset
+            stores_position = position is not None and self._since <= stored_offset
             begin, self._since = self._since, None
-        report, stored_offset = IntakeReport(), position.offset if position else 0
+        report = IntakeReport()
         for window in self._read_windows(max(begin, 0), now):
             new_position = FilePosition(self.name, NO_ID, max(min(window.end, now), stored_offset))
-            report = report.add(self._write_window(window, [new_position] if moves_position else [], now))
+            report = report.add(self._write_window(window, [new_position] if stores_position else [], now))
         return report
 
     def close(self) -> None:
         self._client.close()
 
     def _read_windows(self, begin: int, now: int) -> Iterator[LogWindow]:
-        """Read up to the current time, then events from the future, because some clocks are wrong."""
+        """Read events up to the current time, then events from the future, because some clocks are wrong."""
         yield from read_windows(self._client, begin, now)
         yield from read_windows(self._client, max(begin, now), MAX_MICROS, span=MAX_MICROS)
 

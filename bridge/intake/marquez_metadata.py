@@ -46,7 +46,7 @@ FROM {table} WHERE org_id = ?1 AND {id} {{ids}}
 
 
 class MarquezMetadataSource:
-    """Imports the lists of datasets and jobs of a server as events; their source identifies them."""
+    """Imports the dataset and job lists of a server as events, which are marked by their source name."""
 
     def __init__(self, client: MarquezClient, reader: EventReader, writer: Writer, db: Database, org: str) -> None:
         self._client = client
@@ -93,7 +93,7 @@ class MarquezMetadataSource:
                     yield event
 
     def _dataset_id(self, dataset: JsonObject) -> bytes:
-        """Id of a listed dataset; aliases come from the Spark listener, so they are repaired like those in events."""
+        """Return the id of a listed dataset. Aliases come from the Spark listener and are repaired as in events."""
         namespace, name = str(dataset["namespace"]), str(dataset["name"])
         if is_alias(dataset):
             namespace = repair_symlink(namespace, name)
@@ -107,15 +107,16 @@ class MarquezMetadataSource:
 
     def _job_events(self, namespace: str, owner: str | None) -> Iterator[JsonObject]:
         for batch in chunked(self._client.list_jobs(namespace), _BATCH_SIZE):
-            candidates = [
+            candidates_by_job = [
                 [(name, canonical_job_name(self._org, job["namespace"], name).id) for name in possible_job_names(job)]
                 for job in batch
             ]
-            ids = {id_ for names in candidates for _, id_ in names}
+            ids = {id_ for candidates in candidates_by_job for _, id_ in candidates}
             ids_with_events = self._select_ids(_JOBS, ids)
             stored = self._stored_metadata({id_: {id_} for id_ in ids}, ids_with_events, "ol_job", "job_id")
-            for listed_job, names in zip(batch, candidates, strict=True):
-                name, id_ = next(((name, id_) for name, id_ in names if id_ in ids_with_events), names[0])
+            for listed_job, candidates in zip(batch, candidates_by_job, strict=True):
+                known = [(name, id_) for name, id_ in candidates if id_ in ids_with_events]
+                name, id_ = known[0] if known else candidates[0]
                 # A list shows the inputs and outputs of the latest run; only the single job shows the declared ones.
                 job = listed_job
                 if id_ not in ids_with_events:
@@ -133,8 +134,10 @@ class MarquezMetadataSource:
             facets[bytes(owner)].add(name)
         query = _DESCRIPTIONS_AND_OWNERS.format(table=table, id=key)
         for id_, has_description, has_owner in self._db.fetch_for_ids(query, all_ids, self._org):
-            facets[bytes(id_)] |= {"documentation"} if has_description else set()
-            facets[bytes(id_)] |= {"ownership"} if has_owner else set()
+            if has_description:
+                facets[bytes(id_)].add("documentation")
+            if has_owner:
+                facets[bytes(id_)].add("ownership")
         return {
             id_: StoredMetadata(id_ in ids_with_events, frozenset().union(*(facets[member] for member in members)))
             for id_, members in groups.items()

@@ -29,7 +29,7 @@ class OpenFiles:
         return handle
 
     def open(self, file: OpenableFile) -> GrowingFile:
-        """Open a file; raises OSError if that fails or if the path now refers to another file."""
+        """Open a file. Raises OSError if that fails, or if the path now refers to another file."""
         _, handle = self._open.pop(file.identity, (file, None))
         if handle is None:
             handle = GrowingFile(file.path, self._max_line)

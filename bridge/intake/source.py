@@ -9,7 +9,7 @@ from mappers.errors import TransientError
 
 
 class IntakeReport(NamedTuple):
-    """Counts of inputs, bytes skipped because they were ingested before, and inputs that were not read completely."""
+    """Counts of inputs, bytes skipped as already ingested, and errors of inputs that were not read completely."""
 
     accepted: int = 0
     rejected: int = 0

@@ -20,7 +20,7 @@ R = TypeVar("R")
 
 
 def execute_on_service(client: BridgeClient, command: Command[R]) -> R:
-    """Execute a command that has a body; raises the errors of the registry, and Unreachable."""
+    """Execute a command with a request body. Raises the errors of the registry, and Unreachable."""
     response = client.post(command.path, msgspec.json.encode(command))
     result_type: type[R] = command.result_type
     return decode_response(client.url, command.path, response, result_type)
@@ -29,7 +29,7 @@ def execute_on_service(client: BridgeClient, command: Command[R]) -> R:
 A = TypeVar("A")
 T = TypeVar("T")
 
-_BATCH = 100
+_BATCH_SIZE = 100
 _SOURCE = "process"
 #: How long requests to an unavailable service are retried.
 _RETRY_SECONDS = 20.0
@@ -39,13 +39,13 @@ class ProcessBackend(Protocol):
     """Gives a process access to queries, commands and event intake."""
 
     def query(self, query: Query[A]) -> A:
-        """Run a query; raises NotFound and StateConflict."""
+        """Run a query. Raises NotFound or StateConflict."""
 
     def execute(self, command: Command[A]) -> A:
-        """Execute a command; raises NotFound and StateConflict."""
+        """Execute a command. Raises NotFound or StateConflict."""
 
     def send_events(self, events: Sequence[bytes]) -> list[str]:
-        """Store events; returns the reason for each rejected event."""
+        """Store events, and return the reason for each rejected event."""
 
     def close(self) -> None: ...
 
@@ -100,13 +100,16 @@ class RemoteBackend:
         return result
 
     def execute(self, command: Command[A]) -> A:
-        """Execute a command; commands of processes are idempotent, so they may be retried."""
+        """Execute a command with retries, which are safe because the commands of processes are idempotent."""
         result: A = self._retrying(execute_on_service, self._client, command)
         return result
 
     def send_events(self, events: Sequence[bytes]) -> list[str]:
-        """Send events in batches; events are idempotent, so batches may be retried."""
-        return [reason for group in chunked(events, _BATCH) for reason in self._retrying(self._send_batch, group)]
+        """Send events in batches with retries, which are safe because events are idempotent."""
+        reasons: list[str] = []
+        for batch in chunked(events, _BATCH_SIZE):
+            reasons += self._retrying(self._send_batch, batch)
+        return reasons
 
     def _send_batch(self, events: list[bytes]) -> list[str]:
         response = self._client.post("/api/v1/lineage/batch", b"[" + b",".join(events) + b"]")
@@ -134,5 +137,6 @@ def iterate_pages(backend: ProcessBackend, query: Query[Page[T]]) -> Iterator[T]
 
 def send_event(backend: ProcessBackend, event: bytes) -> None:
     """Send an event built by this code; a rejection is a bug."""
-    for reason in backend.send_events([event]):
-        raise InvalidInput(reason)
+    reasons = backend.send_events([event])
+    if reasons:
+        raise InvalidInput("; ".join(reasons))

@@ -99,9 +99,11 @@ class CheckDefinition(Section):
     @property
     def key_columns(self) -> tuple[str, ...]:
         """The columns that the check applies to."""
-        return tuple(self.columns or ([self.column] if self.column else []))
+        if self.columns:
+            return tuple(self.columns)
+        return (self.column,) if self.column else ()
 
     def expected_values(self) -> dict[str, Any]:
-        """Expected values, as reported with the outcome of the check."""
+        """Return the expected values, which are reported with the outcome of the check."""
         values = self.model_dump(exclude_none=True, exclude={"on", "check", "name", "severity", "column"})
         return {key: values[key] for key in sorted(values)}

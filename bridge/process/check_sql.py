@@ -9,7 +9,7 @@ from mappers.naming import quote_spark_identifier
 
 #: Measurements of every output: row count and order-independent checksum.
 ROWS, CHECKSUM = "rows", ("hash_xor", "hash_sum")
-_UNHASHED = ("map<", "variant")
+_UNHASHABLE_TYPES = ("map<", "variant")
 
 
 class CheckOutcome(NamedTuple):
@@ -32,13 +32,11 @@ class CheckOutcome(NamedTuple):
 
 
 def measurement_expressions(columns: Mapping[str, str]) -> dict[str, str]:
-    """Spark SQL expressions for the row count and an order-independent checksum."""
-    hashed_columns = [
-        quote_spark_identifier(name)
-        if not spark_type.startswith(_UNHASHED)
-        else f"to_json({quote_spark_identifier(name)})"
-        for name, spark_type in columns.items()
-    ]
+    """Build Spark SQL expressions for the row count and an order-independent checksum."""
+    hashed_columns = []
+    for name, spark_type in columns.items():
+        column = quote_spark_identifier(name)
+        hashed_columns.append(f"to_json({column})" if spark_type.startswith(_UNHASHABLE_TYPES) else column)
     row_hash = f"xxhash64({', '.join(hashed_columns)})"
     xor_name, sum_name = CHECKSUM
     return {ROWS: "count(1)", xor_name: f"bit_xor({row_hash})", sum_name: f"sum({row_hash} & 2147483647)"}
@@ -50,7 +48,7 @@ def format_checksum(measured: Mapping[str, Any]) -> str:
 
 
 def aggregate_expression(check: CheckDefinition) -> str | None:
-    """Build the aggregate that evaluates a check while data is written; None if a query is needed afterwards."""
+    """Build the aggregate that evaluates a check while data is written, or return None if the check needs a query."""
     column = quote_spark_identifier(check.column) if check.column else ""
     if check.check == "not_null":
         return f"count_if({column} IS NULL)"
@@ -91,10 +89,9 @@ def check_query(check: CheckDefinition, view: str) -> str:
 def evaluate(check: CheckDefinition, value: Any, now: datetime) -> CheckOutcome:
     """Evaluate a check from its measured value."""
     if check.check == "row_count":
-        minimum, maximum = check.min, check.max
-        return CheckOutcome(
-            check, (minimum is None or value >= minimum) and (maximum is None or value <= maximum), value
-        )
+        has_enough = check.min is None or value >= check.min
+        has_too_many = check.max is not None and value > check.max
+        return CheckOutcome(check, has_enough and not has_too_many, value)
     if check.check == "freshness":
         if value is None:
             return CheckOutcome(check, passed=False, actual=None)
@@ -115,7 +112,7 @@ def _is_any(_: str) -> bool:
 
 
 def _is_comparable(spark_type: str) -> bool:
-    return not spark_type.startswith(_UNHASHED)
+    return not spark_type.startswith(_UNHASHABLE_TYPES)
 
 
 #: Name and SQL template of each metric, and whether it applies to a column type.
@@ -140,7 +137,7 @@ def profile_expressions(columns: Mapping[str, str]) -> dict[str, str]:
 
 
 def column_profiles(measured: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Profile metrics by column, in the form of the metrics facet."""
+    """Group profile metrics by column, in the form of the metrics facet."""
     columns: dict[str, dict[str, Any]] = {}
     for key, value in measured.items():
         metric, separator, name = key.partition("|")
@@ -159,7 +156,7 @@ def sql_literal(value: Any) -> str:
 
 
 def blocking_failures(outcomes: Sequence[CheckOutcome]) -> list[CheckOutcome]:
-    """Failed checks that prevent publication."""
+    """Return the failed checks that prevent publication."""
     return [outcome for outcome in outcomes if outcome.blocks]
 
 

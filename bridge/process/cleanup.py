@@ -50,7 +50,7 @@ class VersionCleaner:
         self._resolver = InputResolver(backend, file_systems)
 
     def version_folders(self, dataset: DatasetLocation) -> dict[str, str]:
-        """Folders by version; raises ConfigError if there are no version folders."""
+        """Return the version folders by version tag. Raises ConfigError if there are none."""
         folders = {}
         for folder in self._file_systems.for_path(dataset.path_or_table).folders(dataset.path_or_table):
             name = folder.rstrip("/").rpartition("/")[2]
@@ -80,9 +80,9 @@ class VersionCleaner:
         )
 
     def _discard_versions(self, dataset: DatasetLocation, versions: list[VersionResult]) -> dict[str, str]:
-        """Discard versions; returns the versions that must be retained, each with the reason.
+        """Discard versions. Return those that must be retained after all, each with the reason.
 
-        A version may have been pinned in the meantime; versions that share files with it become valid again.
+        A version may have been pinned in the meantime. Versions that share files with it become valid again.
         """
         identity = {"namespace": dataset.namespace, "name": dataset.name}
         reason = f"its files were removed on {self._now:%Y-%m-%d}"
@@ -107,16 +107,14 @@ class VersionCleaner:
             elif tag in newest:
                 retained[tag] = f"one of the newest {self._policy.versions}"
         for tag in folders:
-            if (
-                tag not in retained
-                and (reason := self._too_recent_reason(tag, has_version=tag in versions)) is not None
-            ):
+            reason = self._too_recent_reason(tag, has_version=tag in versions)
+            if tag not in retained and reason is not None:
                 retained[tag] = reason
         paths = {tag: versions[tag].path if tag in versions else folders[tag] for tag in retained}
         return retained | self._referenced_versions(retained, paths)
 
     def _too_recent_reason(self, tag: str, *, has_version: bool) -> str | None:
-        """Why a version counts as too recent to be removed, judging by its name; None if it does not."""
+        """Return the reason why a version is too recent to be removed, judging by its name, or None if it is not."""
         try:
             started_at = datetime.strptime(tag.partition("-")[0], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
         except ValueError:
@@ -128,7 +126,7 @@ class VersionCleaner:
         return None
 
     def _referenced_versions(self, retained: Iterable[str], paths: Mapping[str, str | None]) -> dict[str, str]:
-        """Expired versions that share files with retained versions."""
+        """Return expired versions that share files with retained versions, each with the reason to keep it."""
         referenced: dict[str, str] = {}
         for tag, path in paths.items():
             manifest = self._resolver.read_version_manifest(path)

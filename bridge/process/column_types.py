@@ -4,15 +4,15 @@ import difflib
 from collections.abc import Iterable, Mapping
 
 #: Types that the OpenLineage listener and Spark name differently.
-_SPELLINGS = {"long": "bigint", "integer": "int", "byte": "tinyint", "short": "smallint"}
+_SPARK_TYPE_NAMES = {"long": "bigint", "integer": "int", "byte": "tinyint", "short": "smallint"}
 
 
 def column_problems(label: str, expected: Mapping[str, str], actual: Mapping[str, str]) -> list[str]:
     """Report missing columns, and columns with a different type."""
-    by_name = {name.lower(): type_ for name, type_ in actual.items()}
+    types_by_name = {name.lower(): type_ for name, type_ in actual.items()}
     problems = []
     for name, expected_type in expected.items():
-        actual_type = by_name.get(name.lower())
+        actual_type = types_by_name.get(name.lower())
         if actual_type is None:
             problems.append(f"{label}: column {name} is missing{_suggestion(name, actual)}")
         elif normalize_type(actual_type) != normalize_type(expected_type):
@@ -22,7 +22,7 @@ def column_problems(label: str, expected: Mapping[str, str], actual: Mapping[str
 
 def normalize_type(type_: str) -> str:
     normalized = type_.lower().replace(" ", "")
-    return _SPELLINGS.get(normalized, normalized)
+    return _SPARK_TYPE_NAMES.get(normalized, normalized)
 
 
 def _suggestion(name: str, columns: Iterable[str]) -> str:

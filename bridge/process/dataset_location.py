@@ -29,7 +29,7 @@ class DatasetLocation(NamedTuple):
 
 
 def location_from_path(path: str) -> DatasetLocation:
-    """Location of a folder or file."""
+    """Return the location of a folder or file."""
     parts = urlsplit(path)
     if parts.scheme in {"", "file"}:
         if not parts.path.startswith("/"):
@@ -41,7 +41,7 @@ def location_from_path(path: str) -> DatasetLocation:
 
 
 def location_from_jdbc(url: str, table: str) -> DatasetLocation:
-    """Location of a database table, named as the listener names it, without credentials."""
+    """Return the location of a database table under the name that the listener uses, without credentials."""
     database = parse_jdbc_url(url)
     if database is None:
         raise ConfigError(
@@ -65,8 +65,10 @@ def locate_dataset(
         # The listener's symlink for a table omits the catalog, whose name differs between applications.
         parts = dataset.split(".")
         return DatasetLocation(namespace, ".".join(parts[1:] if len(parts) > 2 else parts), dataset)
+    if namespace is not None and "://" in namespace:
+        return location_from_path(f"{namespace.rstrip('/')}/{dataset.lstrip('/')}")
     if namespace is not None:
-        return location_from_path(f"{namespace.rstrip('/')}/{dataset.lstrip('/')}" if "://" in namespace else dataset)
+        return location_from_path(dataset)
     if dataset.startswith(("/", "file:")) or "://" in dataset:
         return location_from_path(dataset)
     if lake is None:

@@ -90,7 +90,7 @@ class PlanExecutor:
         return str(frame._jdf.queryExecution().explainString(mode))  # noqa: SLF001 - as above
 
     def check(self) -> None:
-        """Evaluate the remaining checks in a single query; raises InvalidData if a blocking check failed."""
+        """Evaluate the remaining checks in a single query. Raises InvalidData if a blocking check failed."""
         self.current_action = "quality"
         for step, checks in self._plan.step_checks.items():
             aggregated = [check for check in checks if aggregate_expression(check) is not None]
@@ -103,7 +103,7 @@ class PlanExecutor:
             raise InvalidData("; ".join(map(str, failures)))
 
     def _check_queries(self) -> list[_CheckQuery]:
-        """Queries of all checks that need a query."""
+        """Build the queries of all checks that were not evaluated while writing."""
         output_queries = [
             _CheckQuery(name, check, check_query(check, self._check_view_name(result)))
             for name, result in self.results.items()
@@ -124,8 +124,8 @@ class PlanExecutor:
             return
         for result in self.results.values():
             self._writer.read_back(result).createOrReplaceTempView(self._check_view_name(result))
-        columns = ", ".join(f"({query.sql}) AS c{i}" for i, query in enumerate(queries))
-        row = self._session.sql(f"SELECT {columns}", args=dict(self._plan.values)).collect()[0]
+        columns = ", ".join(f"({query.sql}) AS c{index}" for index, query in enumerate(queries))
+        (row,) = self._session.sql(f"SELECT {columns}", args=dict(self._plan.values)).collect()
         for query, value in zip(queries, row, strict=True):
             self._add_outcomes(query.output_name, [evaluate(query.check, value, self._now)])
 
@@ -161,7 +161,7 @@ class PlanExecutor:
         return result
 
     def _check_view_name(self, result: WriteResult) -> str:
-        """View name of an output: the name of its dataset, with the suffix `_new` if an input has the same name."""
+        """Return the view name of an output. It has the suffix `_new` if an input has the same name."""
         name = result.planned.view
         input_names = {entry.as_.lower() for entry in self._plan.definition.inputs}
         return f"{name}_new" if name.lower() in input_names else name
@@ -170,15 +170,15 @@ class PlanExecutor:
         """Evaluate the aggregate checks of a step in one pass over its rows."""
         if not checks:
             return
-        row = frame.agg(
-            *(F.expr(aggregate_expression(check) or "").alias(f"c{i}") for i, check in enumerate(checks))
-        ).collect()[0]
-        self._add_outcomes(
-            output_name, [evaluate(check, value, self._now) for check, value in zip(checks, row, strict=True)]
-        )
+        aggregates = [
+            F.expr(aggregate_expression(check) or "").alias(f"c{index}") for index, check in enumerate(checks)
+        ]
+        (row,) = frame.agg(*aggregates).collect()
+        outcomes = [evaluate(check, value, self._now) for check, value in zip(checks, row, strict=True)]
+        self._add_outcomes(output_name, outcomes)
 
     def _reporting_output(self, step: str) -> str:
-        """The output that reports the checks of a step: the first output that derives from the step."""
+        """Return the output that reports the checks of a step: the first output that derives from the step."""
         steps = self._plan.steps
         names = [
             planned.output.dataset
@@ -193,6 +193,6 @@ class PlanExecutor:
 
 
 def lineage_sources(plan: Plan) -> Mapping[str, Any]:
-    """Datasets of inputs and materialized steps, by view name."""
+    """Return the datasets of inputs and materialized steps, by view name."""
     inputs = {entry.input.as_.lower(): entry.location for entry in plan.inputs}
     return inputs | {entry.output.from_.lower(): entry.location for entry in plan.outputs if entry.is_step}

@@ -30,7 +30,7 @@ class InputResolver:
         self._file_systems = file_systems
 
     def resolve(self, input_: Input, location: DatasetLocation) -> PlannedInput:
-        """Resolve one input; raises ProcessNotReady with the reason and the remedy."""
+        """Resolve one input. Raises ProcessNotReady with the reason and the remedy."""
         label = f"inputs.{input_.as_} ({location})"
         if input_.manifest is not None:
             return self._resolve_delivery(input_, location, label)
@@ -50,7 +50,7 @@ class InputResolver:
         return self._resolve_version(input_, location, resolved, label)
 
     def read_version_manifest(self, path: str | None) -> VersionManifest | None:
-        """The manifest of the version at a path; None if no process wrote the version."""
+        """Return the manifest of the version at a path, or None if no process wrote the version."""
         if path is None:
             return None
         file = f"{path.rstrip('/')}/{MANIFEST_NAME}"
@@ -58,7 +58,7 @@ class InputResolver:
         return None if content is None else decode_version_manifest(content, file)
 
     def outputs_upstream_of(self, dataset: DatasetLocation, outputs: Mapping[DatasetLocation, str]) -> list[str]:
-        """Outputs from which a dataset derives through other jobs; reading the dataset would create a cycle."""
+        """Return the outputs from which a dataset derives; reading the dataset would create a cycle."""
         query = LineageQuery(namespace=dataset.namespace, name=dataset.name, direction="upstream", depth=_MAX_DEPTH)
         try:
             edges = self._backend.query(query).edges
@@ -70,18 +70,16 @@ class InputResolver:
     def _resolve_version(
         self, input_: Input, location: DatasetLocation, resolved: ResolvedVersion, label: str
     ) -> PlannedInput:
-        """Locate a version; raises ProcessNotReady if the version was overwritten in place."""
+        """Locate a version. Raises ProcessNotReady if the version was overwritten in place."""
         fingerprint = resolved.tag
         manifest = self.read_version_manifest(resolved.path) if input_.format in FILE_FORMATS else None
         if manifest is None and input_.format in FILE_FORMATS:
-            newest = self._backend.query(
-                VersionsQuery(namespace=location.namespace, name=location.name, limit=1)
-            ).items
-            if newest and newest[0].tag != resolved.tag:
+            query = VersionsQuery(namespace=location.namespace, name=location.name, limit=1)
+            newest = next(iter(self._backend.query(query).items), None)
+            if newest is not None and newest.tag != resolved.tag:
                 raise ProcessNotReady(
-                    f"{label}: version {resolved.tag!r} was overwritten in place by "
-                    f"{newest[0].tag!r}: publish that version, "
-                    "or use pin: live to read the current content"
+                    f"{label}: version {resolved.tag!r} was overwritten in place by {newest.tag!r}: "
+                    "publish that version, or use pin: live to read the current content"
                 )
             files_hash = self._fingerprint_files(location)
             if files_hash is None:
@@ -109,7 +107,9 @@ class InputResolver:
     def _resolve_delivery(self, input_: Input, location: DatasetLocation, label: str) -> PlannedInput:
         """Read a delivery manifest, which defines the version."""
         path = input_.manifest or ""
-        path = path if path.startswith("/") or "://" in path else f"{location.path_or_table.rstrip('/')}/{path}"
+        is_absolute = path.startswith("/") or "://" in path
+        if not is_absolute:
+            path = f"{location.path_or_table.rstrip('/')}/{path}"
         content = self._file_systems.for_path(path).read(path)
         if content is None:
             raise ProcessNotReady(f"{label}: there is no manifest {path}")
@@ -120,7 +120,7 @@ class InputResolver:
         )
 
     def _fingerprint_files(self, location: DatasetLocation) -> str | None:
-        """Hash of the file list of a location, which changes with the files; None if there are no files."""
+        """Return a hash that changes with the file list of a location, or None if there are no files."""
         files = self._file_systems.for_path(location.path_or_table).files(location.path_or_table)
         if not files:
             return None
@@ -163,7 +163,7 @@ class InputResolver:
 
 
 def verify_delivery(planned: PlannedInput, file_systems: FileSystems) -> None:
-    """Check size and checksum of every delivered file; raises an InvalidData that lists all problems."""
+    """Check size and checksum of every delivered file. Raises InvalidData with a list of all problems."""
     manifest = planned.delivery
     if manifest is None:
         return

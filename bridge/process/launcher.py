@@ -45,20 +45,18 @@ class LaunchOptions(NamedTuple):
         return spool_file(self.work_folder.absolute() / "spool", self.request.run_id)
 
     def spark_conf(self, version: str) -> dict[str, str]:
-        """Spark conf that makes the listener write the actions of this run into the spool."""
+        """Return the Spark conf with which the listener writes the actions of this run into the spool."""
         definition = self.request.definition
         process = definition.process
         datasets = [*definition.inputs, *definition.outputs]
+        warehouses = [dataset.namespace for dataset in datasets if dataset.format == "iceberg" and dataset.namespace]
         conf = ListenerConf(
             find_release(version),
             ListenerTransport.file,
             location=str(self.spool),
             namespace=process.namespace,
             parent=ListenerParent(process.namespace, process.name, self.request.run_id),
-            warehouse=next(
-                (dataset.namespace for dataset in datasets if dataset.format == "iceberg" and dataset.namespace),
-                DEFAULT_WAREHOUSE,
-            ),
+            warehouse=warehouses[0] if warehouses else DEFAULT_WAREHOUSE,
         )
         formats = {dataset.format for dataset in datasets}
         return process_conf(
@@ -91,15 +89,15 @@ class LazySparkSession:
 
 
 def process_session(options: LaunchOptions) -> LazySparkSession:
-    """Spark session of a process.
+    """Return the Spark session of a process.
 
-    The suffix of the application name keeps the OpenLineage job of the application apart from that of the process.
+    The application name has a suffix, because application and process are separate OpenLineage jobs.
     """
     return LazySparkSession(f"{options.request.definition.process.name}.spark", options.spark_conf)
 
 
 def utility_session() -> LazySparkSession:
-    """Session without a listener, for files that can only be read through Hadoop."""
+    """Return a session without a listener, for files that can only be read through Hadoop."""
     return LazySparkSession("lineage-bridge", lambda _: {"spark.ui.enabled": "false"})
 
 
@@ -113,7 +111,7 @@ def make_plan(options: LaunchOptions, backend: ProcessBackend) -> Plan:
 
 
 def explain_plan(options: LaunchOptions, backend: ProcessBackend) -> tuple[Plan, str]:
-    """Plan a run and return Spark's query plans; writes nothing and sends no events."""
+    """Plan a run, and return the plan with Spark's query plans. Nothing is written, and no events are sent."""
     from bridge.process.executor import PlanExecutor
 
     session = process_session(options)
@@ -129,7 +127,7 @@ def explain_plan(options: LaunchOptions, backend: ProcessBackend) -> tuple[Plan,
 
 
 def run_process(options: LaunchOptions, backend: ProcessBackend, report: ReportProgress) -> "RunResult":
-    """Run a process; afterwards, even if it failed, stop Spark and send the listener's events."""
+    """Run a process. Afterwards, even if the run failed, stop Spark and send the listener's events."""
     require_process_extra()
     from bridge.process.runner import ProcessRunner
 
@@ -159,7 +157,7 @@ def run_process(options: LaunchOptions, backend: ProcessBackend, report: ReportP
 
 
 def require_process_extra() -> None:
-    """Check that all dependencies are installed; raises MissingDependency."""
+    """Raise MissingDependency if a dependency of the process framework is not installed."""
     try:
         import openlineage.client  # noqa: F401 - only its presence matters
     except ImportError as error:
@@ -169,7 +167,7 @@ def require_process_extra() -> None:
 
 
 def spark_version() -> str:
-    """Version of the installed PySpark; raises MissingDependency."""
+    """Return the version of the installed PySpark. Raises MissingDependency if there is none."""
     try:
         import pyspark
     except ImportError as error:
@@ -180,7 +178,7 @@ def spark_version() -> str:
 
 
 def parent_run_from_environment() -> "ParentRun | None":
-    """Parent run that a scheduler passed in the environment."""
+    """Return the parent run that a scheduler passed in the environment, if any."""
     from bridge.process.run_events import ParentRun
 
     parent_id = os.environ.get(PARENT_VARIABLE)
@@ -194,7 +192,7 @@ def parent_run_from_environment() -> "ParentRun | None":
 
 
 def new_run_id() -> str:
-    """A new time-ordered run id."""
+    """Generate a time-ordered run id."""
     from openlineage.client.uuid import generate_new_uuid
 
     return str(generate_new_uuid())
@@ -202,9 +200,9 @@ def new_run_id() -> str:
 
 def _staging_folder(options: LaunchOptions) -> str:
     lake = options.request.definition.process.lake or options.request.lake
-    return (
-        f"{lake.rstrip('/')}/{STAGING}" if lake and "://" in lake else str(options.work_folder.absolute() / STAGING)
-    )
+    if lake and "://" in lake:
+        return f"{lake.rstrip('/')}/{STAGING}"
+    return str(options.work_folder.absolute() / STAGING)
 
 
 def _clear_staging(file_systems: FileSystems, staging: str, plan: Plan) -> None:

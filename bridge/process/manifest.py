@@ -61,12 +61,12 @@ class DeliveryManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def decode_version_manifest(content: bytes, label: str) -> VersionManifest:
-    """Decode a version manifest; raises ConfigError."""
+    """Decode a version manifest. Raises ConfigError if the manifest is invalid."""
     return _decode_manifest(content, VersionManifest, label)
 
 
 def decode_delivery_manifest(content: bytes, label: str) -> DeliveryManifest:
-    """Decode a delivery manifest; raises ConfigError."""
+    """Decode a delivery manifest. Raises ConfigError if the manifest is invalid."""
     return _decode_manifest(content, DeliveryManifest, label)
 
 

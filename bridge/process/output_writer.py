@@ -68,7 +68,7 @@ class OutputWriter:
         self._now = now
 
     def write(self, planned: PlannedOutput, frame: DataFrame) -> WriteResult:
-        """Write and measure an output in one pass; raises InvalidData if its columns are not as expected."""
+        """Write and measure an output in one pass. Raises InvalidData if its columns are not as expected."""
         output, columns = planned.output, frame_columns(frame)
         problems = column_problems(f"outputs.{output.dataset}", output.columns, columns)
         if problems:
@@ -83,7 +83,9 @@ class OutputWriter:
             expression = aggregate_expression(check)
             if expression is not None:
                 aggregates[f"check{index}"] = expression
-        aggregates |= measurement_expressions(columns) | (profile_expressions(columns) if output.profile else {})
+        aggregates |= measurement_expressions(columns)
+        if output.profile:
+            aggregates |= profile_expressions(columns)
         measured = write_frame(full_frame, WriteOptions(format_, folder, partition_by, options), aggregates)
         stored_files = self._file_systems.for_path(folder).files(folder)
         partitions = _partition_names(stored_files, folder) if partition_by else []
@@ -149,7 +151,7 @@ class OutputWriter:
     def _rows_and_retained_roots(
         self, planned: PlannedOutput, frame: DataFrame, columns: Mapping[str, str]
     ) -> tuple[DataFrame, list[VersionRoot]]:
-        """Rows to write, and folders of earlier versions that the new version retains."""
+        """Return the rows to write, and the folders of earlier versions that the new version retains."""
         output, base = planned.output, planned.base_manifest
         if base is None:
             return frame, []
@@ -170,11 +172,13 @@ class OutputWriter:
 
 
 def _file_format(output: Output) -> tuple[str, dict[str, Any]]:
-    """Spark format and options of the files."""
+    """Return the Spark format and options of the files."""
     if output.format not in FILE_FORMATS:
         return "parquet", {}
     options = {key: value for key, value in output.options.items() if key != "format"}
-    return str(output.options.get("format", "csv")) if output.format == "files" else output.format, options
+    if output.format == "files":
+        return str(output.options.get("format", "csv")), options
+    return output.format, options
 
 
 def _check_base_columns(output: Output, base: VersionManifest, columns: Mapping[str, str]) -> None:
@@ -184,9 +188,9 @@ def _check_base_columns(output: Output, base: VersionManifest, columns: Mapping[
         raise ProcessNotReady(
             f"{label} has columns {', '.join(base.columns)} in this order, the output has {', '.join(columns)}"
         )
-    types = {name.lower(): type_ for name, type_ in columns.items()}
+    new_types = {name.lower(): type_ for name, type_ in columns.items()}
     for name, base_type in base.columns.items():
-        new_type = types.get(name.lower())
+        new_type = new_types.get(name.lower())
         if new_type is None or normalize_type(new_type) != normalize_type(base_type):
             raise ProcessNotReady(
                 f"{label} has column {name} ({base_type}), which is now {new_type or 'missing'}: use mode: overwrite"
@@ -194,7 +198,7 @@ def _check_base_columns(output: Output, base: VersionManifest, columns: Mapping[
 
 
 def _partition_names(stored_files: Sequence[DataFile], folder: str) -> list[str]:
-    """Names of the written partitions."""
+    """Return the names of the written partitions."""
     return sorted({_relative_path(file.path, folder).rpartition("/")[0] for file in stored_files} - {""})
 
 
@@ -203,14 +207,14 @@ def _relative_path(path: str, folder: str) -> str:
 
 
 def _new_roots(planned: PlannedOutput, folder: str, partitions: Sequence[str]) -> list[VersionRoot]:
-    """Folders of the new version's own files; partitions without new rows are not replaced."""
+    """Return the folders that this run wrote: one per partition if only written partitions are replaced."""
     if planned.output.replaces_partitions:
         return [VersionRoot(f"{folder}/{partition}", planned.tag, planned.key, partition) for partition in partitions]
     return [VersionRoot(folder, planned.tag, planned.key)]
 
 
 def _total_rows(output: Output, written_rows: int, base: VersionManifest | None) -> int | None:
-    """Row count of the whole version, if known."""
+    """Return the row count of the whole version, if known."""
     if base is None:
         return written_rows
     if output.mode == "append" and base.rows is not None:

@@ -32,7 +32,7 @@ _PARSERS: dict[str, Callable[[str], ParameterValue]] = {
 
 
 def bind_parameters(params: Mapping[str, Parameter], arguments: Mapping[str, str]) -> dict[str, ParameterValue]:
-    """Parse all parameters; raises ConfigError with one line per problem."""
+    """Parse all parameters. Raises ConfigError with one line per problem."""
     problems = []
     for name in arguments:
         if name not in params:
@@ -58,17 +58,15 @@ def bind_parameters(params: Mapping[str, Parameter], arguments: Mapping[str, str
 
 
 def substitute(text: str, values: Mapping[str, ParameterValue], label: str) -> str:
-    """Replace `{name}` placeholders; raises ConfigError for unknown names."""
+    """Replace `{name}` placeholders. Raises ConfigError for unknown names and for parameters without a value."""
 
     def replacement(match: re.Match[str]) -> str:
         name = match[1]
-        if values.get(name) is None:
-            reason = (
-                "has no value"
-                if name in values
-                else f"is not a parameter; known parameters: {', '.join(values) or 'none'}"
-            )
-            raise ConfigError(f"{label}: {{{name}}} {reason}")
+        if name not in values:
+            known_names = ", ".join(values) or "none"
+            raise ConfigError(f"{label}: {{{name}}} is not a parameter; known parameters: {known_names}")
+        if values[name] is None:
+            raise ConfigError(f"{label}: {{{name}}} has no value")
         return format_value(values[name])
 
     return _PLACEHOLDER.sub(replacement, text)

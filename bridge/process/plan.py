@@ -57,7 +57,7 @@ class PlannedOutput(NamedTuple):
     #: Whether the existing version was rolled back; a run does not publish it again.
     was_rolled_back: bool = False
     checks: Sequence[CheckDefinition] = ()
-    #: Whether it is a materialized step.
+    #: Whether this is a materialized step, not an output of the process file.
     is_step: bool = False
 
     @property
@@ -71,7 +71,7 @@ class PlannedOutput(NamedTuple):
         return _NOT_AN_IDENTIFIER.sub("_", self.output.dataset.rstrip("/").rpartition("/")[2])
 
     def path(self, folder: str) -> str | None:
-        """Path of the new version; None for database tables."""
+        """Return the path of the new version, or None for a catalog or database table."""
         if self.output.format in FILE_FORMATS:
             return folder
         return self.location.path_or_table if self.output.format == "delta" else None
@@ -101,7 +101,7 @@ class Plan(NamedTuple):
         return checks_by_step
 
     def source_datasets(self, planned: PlannedOutput) -> list[DatasetLocation]:
-        """Datasets that an output derives from: inputs and materialized steps."""
+        """Return the inputs and materialized steps that an output derives from."""
         reads = {step.step.name: step.reads for step in self.steps}
         locations = {planned_input.input.as_: planned_input.location for planned_input in self.inputs}
         locations |= {

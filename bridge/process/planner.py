@@ -56,14 +56,15 @@ class Planner:
         self._now = now
 
     def plan(self, request: RunRequest) -> Plan:
-        """Resolve everything; raises ConfigError for errors in the file, ProcessNotReady for missing inputs."""
-        definition, values = request.definition, bind_parameters(request.definition.params, request.params)
+        """Resolve everything. Raises ConfigError for errors in the file, and ProcessNotReady for missing inputs."""
+        definition = request.definition
+        values = bind_parameters(definition.params, request.params)
         steps, problems = load_steps(definition, request.file.parent)
         if problems:
             raise ConfigError("\n".join(f"{request.file}: {problem}" for problem in problems))
         inputs = self._resolve_inputs(definition, values, request.lake)
         outputs = resolve_outputs(definition, values, request.lake)
-        output_names = {output.address: output.output.dataset for output in outputs}
+        output_names = {output.location: output.output.dataset for output in outputs}
         problems = [
             *contract_problems(inputs),
             *sql_problems(steps, inputs),
@@ -95,37 +96,34 @@ class Planner:
 
     def _plan_output(self, resolved_output: "ResolvedOutput", key: str, run_id: str) -> PlannedOutput:
         """Locate the new version, its base, and an existing version with the same key."""
-        output, address, checks, is_step = resolved_output
-        publications = self._list_publications(address)
+        output, location, checks, is_step = resolved_output
+        publications = self._list_publications(location)
         published = publications[0].to_version if publications else None
-        published_version = (
-            self._resolve_or_none(address, f"version:{publications[0].version_id}") if publications else None
-        )
+        published_version = None
+        if publications:
+            published_version = self._resolve_or_none(location, f"version:{publications[0].version_id}")
         tag = f"{self._now.astimezone(UTC):%Y%m%dT%H%M%S}-{run_id[-8:]}"
         if output.format not in FILE_FORMATS:
-            key, existing = self._find_table_version(output, address, key, published_version)
+            key, existing = self._find_table_version(output, location, key, published_version)
             rolled_back = _was_rolled_back(existing, publications)
-            return PlannedOutput(output, address, key, tag, published, None, existing, rolled_back, checks, is_step)
-        base = (
-            self._resolver.read_version_manifest(published_version.path)
-            if published_version and _extends_published(output)
-            else None
-        )
-        existing = None
+            return PlannedOutput(output, location, key, tag, published, None, existing, rolled_back, checks, is_step)
+        base = existing = None
         if _extends_published(output):
+            if published_version is not None:
+                base = self._resolver.read_version_manifest(published_version.path)
             if base is not None and _contains_run(base, key, output):
                 existing = published
             key = f"{key}@{published or ''}"
         if existing is None:
-            key, version = self._find_by_key(address, key)
+            key, version = self._find_by_key(location, key)
             existing = version.tag if version else None
         rolled_back = _was_rolled_back(existing, publications)
-        return PlannedOutput(output, address, key, tag, published, base, existing, rolled_back, checks, is_step)
+        return PlannedOutput(output, location, key, tag, published, base, existing, rolled_back, checks, is_step)
 
     def _find_table_version(
-        self, output: Output, address: DatasetLocation, key: str, published: ResolvedVersion | None
+        self, output: Output, location: DatasetLocation, key: str, published: ResolvedVersion | None
     ) -> tuple[str, str | None]:
-        """Key of a table's next version, and the tag of an existing version that has the same content, if any.
+        """Return the key of a table's next version, and the tag of an existing version with the same content, if any.
 
         Appended rows remain in all later versions. Rows that replaced others are lost with the next version, so they
         still exist only if their version is published, or newer than the published one.
@@ -134,49 +132,51 @@ class Planner:
             if published is not None and (published.idempotency_key or "").partition("@")[0] == key:
                 return key, published.tag
             key = f"{key}@{published.tag if published else ''}"
-        key, existing = self._find_by_key(address, key)
+        key, existing = self._find_by_key(location, key)
         if existing is None:
             return key, None
         if published is not None and existing.produced_at <= published.produced_at:
             return key, published.tag
         return key, existing.tag
 
-    def _find_by_key(self, address: DatasetLocation, key: str) -> tuple[str, ResolvedVersion | None]:
+    def _find_by_key(self, location: DatasetLocation, key: str) -> tuple[str, ResolvedVersion | None]:
         """Find the version with a key. If that version is invalid, try suffixes, so that it is written again."""
         candidate = key
         for number in count(2):
-            version = self._resolve_or_none(address, f"version:{candidate}")
+            version = self._resolve_or_none(location, f"version:{candidate}")
             if version is None or version.invalid is None:
                 return candidate, version
             candidate = f"{key}~{number}"
         raise AssertionError
 
-    def _list_publications(self, address: DatasetLocation) -> list[Publication]:
-        """Latest publications, newest first, including those that were rolled back."""
+    def _list_publications(self, location: DatasetLocation) -> list[Publication]:
+        """Return the latest publications, newest first, including those that were rolled back."""
         try:
             return self._backend.query(
-                PublicationsQuery(namespace=address.namespace, name=address.name, limit=_MAX_PUBLICATIONS)
+                PublicationsQuery(namespace=location.namespace, name=location.name, limit=_MAX_PUBLICATIONS)
             ).items
         except NotFound:
             return []
 
-    def _resolve_or_none(self, address: DatasetLocation, pin: str) -> ResolvedVersion | None:
+    def _resolve_or_none(self, location: DatasetLocation, pin: str) -> ResolvedVersion | None:
         try:
-            return self._backend.query(ResolveVersionQuery(namespace=address.namespace, name=address.name, pin=pin))
+            return self._backend.query(ResolveVersionQuery(namespace=location.namespace, name=location.name, pin=pin))
         except (NotFound, StateConflict):
             return None
 
     def _cycle_problems(self, inputs: Iterable[PlannedInput], outputs: Mapping[DatasetLocation, str]) -> list[str]:
         """List inputs that derive from outputs of this process through other jobs."""
-        return [
-            f"inputs.{planned_input.input.as_} ({planned_input.location}): cycle: other processes "
-            f"derive it from output {output}"
-            for planned_input in inputs
-            if planned_input.location not in outputs
-            and planned_input.resolved_by in {"published", "latest", LIVE}
-            and not planned_input.input.feedback
-            for output in self._resolver.outputs_upstream_of(planned_input.location, outputs)
-        ]
+        problems = []
+        for planned_input in inputs:
+            location, input_ = planned_input.location, planned_input.input
+            may_change = planned_input.resolved_by in {"published", "latest", LIVE}
+            if location in outputs or input_.feedback or not may_change:
+                continue
+            problems += [
+                f"inputs.{input_.as_} ({location}): cycle: other processes derive it from output {output}"
+                for output in self._resolver.outputs_upstream_of(location, outputs)
+            ]
+        return problems
 
 
 def substitute_input(input_: Input, values: Mapping[str, ParameterValue], label: str) -> Input:
@@ -191,7 +191,7 @@ def substitute_input(input_: Input, values: Mapping[str, ParameterValue], label:
             for key, value in input_.options.items()
         },
     }
-    # Only changed fields: copied fields would count as set, for example a default pin.
+    # Copy only changed fields, because copied fields count as set; for example, a default pin must not.
     return input_.model_copy(
         update={key: value for key, value in substituted_fields.items() if value != getattr(input_, key)}
     )
@@ -201,7 +201,7 @@ class ResolvedOutput(NamedTuple):
     """An output with its location and checks."""
 
     output: Output
-    address: DatasetLocation
+    location: DatasetLocation
     checks: Sequence[CheckDefinition]
     is_step: bool
 
@@ -209,47 +209,37 @@ class ResolvedOutput(NamedTuple):
 def resolve_outputs(
     definition: ProcessDefinition, values: Mapping[str, ParameterValue], lake: str | None
 ) -> list[ResolvedOutput]:
-    """Everything to write: materialized steps, then outputs."""
-    outputs = [
-        (
-            step.name,
-            Output.model_validate(
-                {"dataset": f"{definition.process.name}/{step.name}", "from": step.name, "columns": step.columns}
-            ),
-        )
-        for step in definition.steps
-        if step.materialize
-    ]
-    step_count = len(outputs)
-    outputs += [(output.dataset, output) for output in definition.outputs]
+    """Return everything to write: materialized steps, then outputs."""
+    outputs = []
+    for step in definition.steps:
+        if step.materialize:
+            dataset = f"{definition.process.name}/{step.name}"
+            step_output = Output.model_validate({"dataset": dataset, "from": step.name, "columns": step.columns})
+            outputs.append((step.name, step_output, True))
+    outputs += [(output.dataset, output, False) for output in definition.outputs]
     resolved_outputs = []
-    for index, (name, output) in enumerate(outputs):
+    for name, output, is_step in outputs:
         substituted = output.model_copy(update={"dataset": substitute(output.dataset, values, f"outputs.{name}")})
         checks = [check for check in definition.quality if check.on == name]
         if output.keys:
             checks.append(CheckDefinition(on=name, check="unique", columns=list(output.keys), name="merge keys"))
-        resolved_outputs.append(
-            ResolvedOutput(substituted, _locate(substituted, definition, values, lake), checks, index < step_count)
-        )
+        location = _locate(substituted, definition, values, lake)
+        resolved_outputs.append(ResolvedOutput(substituted, location, checks, is_step))
     return resolved_outputs
 
 
 def contract_problems(inputs: Iterable[PlannedInput]) -> list[str]:
     """List missing columns, and columns with unexpected types, of all inputs."""
-    return [
-        problem
-        for planned_input in inputs
-        if planned_input.columns
-        for problem in column_problems(
-            f"inputs.{planned_input.input.as_} ({planned_input.location})",
-            planned_input.input.columns,
-            planned_input.columns,
-        )
-    ]
+    problems = []
+    for planned_input in inputs:
+        if planned_input.columns:
+            label = f"inputs.{planned_input.input.as_} ({planned_input.location})"
+            problems += column_problems(label, planned_input.input.columns, planned_input.columns)
+    return problems
 
 
 def sql_problems(steps: Iterable[PlannedStep], inputs: Iterable[PlannedInput]) -> list[str]:
-    """List nonexistent columns that the SQL of steps refers to; views with unknown columns are not checked."""
+    """List columns that the SQL of steps refers to but that do not exist. Views with unknown columns are skipped."""
     schemas: dict[str, list[str]] = {
         planned_input.input.as_.lower(): list(planned_input.columns)
         for planned_input in inputs
@@ -283,16 +273,13 @@ def _locate(
 
 
 def _was_rolled_back(version: str | None, publications: Iterable[Publication]) -> bool:
-    """Whether the last publication that involves a version was a rollback from it."""
-    latest = next(
-        (
-            publication
-            for publication in publications
-            if version in {publication.from_version, publication.to_version}
-        ),
-        None,
-    )
-    return version is not None and latest is not None and latest.how == "rollback" and latest.from_version == version
+    """Return True if the newest publication that involves a version was a rollback from it."""
+    if version is None:
+        return False
+    for publication in publications:
+        if version in {publication.from_version, publication.to_version}:
+            return publication.how == "rollback" and publication.from_version == version
+    return False
 
 
 def _extends_published(output: Output) -> bool:
@@ -313,7 +300,7 @@ def _idempotency_key(
     inputs: Iterable[PlannedInput],
     run: str,
 ) -> str:
-    """Hash of everything that determines the result: definition, code, parameters and input versions."""
+    """Return a hash of everything that determines the result: definition, code, parameters and input versions."""
     determinants = {
         "definition": definition.model_dump(mode="json", by_alias=True, include={"inputs", "steps", "outputs"}),
         "code": {step.step.name: step.source_code for step in steps},

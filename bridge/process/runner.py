@@ -41,13 +41,9 @@ _EXCEPTION_CLASS = re.compile(r"^(?:[\w$]+\.)+([\w$]+(?:Exception|Error)): ")
 
 
 def error_summary(error: BaseException) -> str:
-    """Summarize an error in one line; for a Java exception, summarize the root cause."""
+    """Summarize an error in one line. For a Java exception, summarize its root cause."""
     java_exception = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
-    message = (
-        _root_cause_message(java_exception)
-        if java_exception is not None and hasattr(java_exception, "getCause")
-        else f"{error}"
-    )
+    message = _root_cause_message(java_exception) if hasattr(java_exception, "getCause") else str(error)
     lines = [line.strip() for line in message.splitlines() if line.strip()] or [type(error).__name__]
     summary = " ".join(lines[:2]) if lines[0].endswith(":") else lines[0]
     summary = _EXCEPTION_CLASS.sub(r"\1: ", summary)
@@ -180,7 +176,7 @@ class ProcessRunner:
         executor.commit()
 
     def _send_failure(self, state: State, reason: str) -> None:
-        """Report a failed run; if that fails too, the original error is still raised."""
+        """Report a failed run. If that fails too, log the failure, so that the original error is raised."""
         try:
             self._send_run_event(state, reason)
         except LineageBridgeError as error:
@@ -218,7 +214,7 @@ class ProcessRunner:
         )
 
     def _output_lineage(self, planned: PlannedOutput) -> OutputLineage:
-        """Lineage of an output, including column lineage once it is known."""
+        """Return the lineage of an output, including column lineage once it is known."""
         lineage = OutputLineage(planned.location, self._plan.source_datasets(planned))
         if self._executor is None or planned.output.dataset not in self._executor.results:
             return lineage
@@ -240,7 +236,9 @@ class ProcessRunner:
                         **identity, version=output.key, metadata=metadata, checksum=result.manifest.checksum
                     )
                 )
-            version = output.existing_version if result is None and output.existing_version else output.key
+            version = output.key
+            if result is None and output.existing_version:
+                version = output.existing_version
             items.append(PublishItem(**identity, version=version, expected=output.published))
         reason = f"run {self._plan.run_id} of {self._plan.name}"
         publication = self._backend.execute(PublishCommand(datasets=items, by=current_user(), why=reason))

@@ -19,7 +19,7 @@ _PER_RUN_KEYS = (f"{PREFIX}parentRunId", f"{PREFIX}transport.location")
 def submit_command(
     options: LaunchOptions, arguments: Sequence[str], submit_options: Sequence[str]
 ) -> tuple[list[str], dict[str, str]]:
-    """The command and its environment; passes `arguments` to the process and `submit_options` to spark-submit."""
+    """Return the command and its environment. `arguments` go to the process, `submit_options` to spark-submit."""
     executable = shutil.which("spark-submit")
     variables = {"PYSPARK_PYTHON": sys.executable}
     if executable is None:
@@ -30,7 +30,10 @@ def submit_command(
     for key in _PER_RUN_KEYS:
         conf.pop(key, None)
     master = conf.pop("spark.master", None)
-    command = [executable, *(["--master", master] if master else []), *submit_options]
+    command = [executable]
+    if master:
+        command += ["--master", master]
+    command += submit_options
     for key, value in conf.items():
         command += ["--conf", f"{key}={value}"]
     return [*command, str(_DRIVER), str(options.request.file), *arguments], variables

@@ -31,7 +31,7 @@ class _JobType(msgspec.Struct, rename="camel"):
 
 
 class SpoolResult(NamedTuple):
-    """Numbers of sent and skipped events, and the reason for each rejected event."""
+    """Counts of sent and skipped events, and the reason for each rejected event."""
 
     events: int
     skipped: int
@@ -44,7 +44,7 @@ def spool_file(folder: Path, run_id: str) -> Path:
 
 @contextmanager
 def lock_spool(file: Path) -> Iterator[bool]:
-    """Lock the spool of a run; yields False if another process holds the lock, which ends with that process."""
+    """Lock the spool of a run. Yields False if another process, which is still running, holds the lock."""
     file.parent.mkdir(parents=True, exist_ok=True)
     lock = file.with_suffix(".lock")
     with lock.open("w") as lock_file:
@@ -59,7 +59,7 @@ def lock_spool(file: Path) -> Iterator[bool]:
 
 
 def send_abandoned_spools(backend: ProcessBackend, folder: Path) -> int:
-    """Send the spools of killed runs and of failed deliveries; returns the number of spools."""
+    """Send the spools of killed runs and of failed deliveries, and return the number of spools."""
     sent_count = 0
     for file in sorted(folder.glob(f"*{_SUFFIX}")):
         with lock_spool(file) as is_free:
@@ -70,7 +70,7 @@ def send_abandoned_spools(backend: ProcessBackend, folder: Path) -> int:
 
 
 def send_spool(backend: ProcessBackend, file: Path) -> SpoolResult:
-    """Send the listener's events and remove the file; actions that only read data are skipped."""
+    """Send the listener's events and remove the file. Events of actions that only read data are skipped."""
     if not file.exists():
         return SpoolResult(0, 0, [])
     with open_event_file(file) as spool:
@@ -82,7 +82,7 @@ def send_spool(backend: ProcessBackend, file: Path) -> SpoolResult:
 
 
 def _relevant_events(payloads: list[bytes]) -> Iterator[bytes]:
-    """Events of the application, and of actions that wrote something."""
+    """Yield the events of the application, and of actions that wrote something."""
     without_staging = map(_without_staging, payloads)
     events = [(payload, _parse_or_none(payload)) for payload in without_staging if payload is not None]
     writing_runs = {event.run.run_id for _, event in events if event is not None and event.outputs}
@@ -114,7 +114,7 @@ def _without_staging(payload: bytes) -> bytes | None:
         for dataset in outputs:
             (dataset.get("facets") or {}).pop("columnLineage", None)
     except (msgspec.DecodeError, AttributeError, TypeError):
-        return payload  # as above
+        return payload  # the backend rejects it with the reason
     return msgspec.json.encode(event | {"outputs": outputs})
 
 

@@ -28,7 +28,7 @@ class PlannedStep(NamedTuple):
 
 
 def load_steps(definition: ProcessDefinition, folder: Path) -> tuple[list[PlannedStep], list[str]]:
-    """Load the steps in execution order; reports all problems at once."""
+    """Load the steps. Return them in execution order, together with all problems found."""
     problems: list[str] = []
     view_names = {name.lower(): name for name in definition.views}
     loaded = {}
@@ -42,7 +42,7 @@ def load_steps(definition: ProcessDefinition, folder: Path) -> tuple[list[Planne
 
 
 def upstream_names(steps: Iterable[PlannedStep], names: Iterable[str]) -> set[str]:
-    """The given names, and the names of all inputs and steps that they derive from."""
+    """Return the given names, and the names of all inputs and steps that they derive from."""
     reads: Mapping[str, tuple[str, ...]] = {step.step.name: step.reads for step in steps}
     upstream: set[str] = set()
     pending = list(names)
@@ -77,7 +77,7 @@ def _read_file(file: Path) -> str:
 
 
 def _load_python_source(entry_point: str, folder: Path) -> str:
-    """Source code of a function's module; checks that the function exists without running the module."""
+    """Return the source code of a function's module. Checks that the function exists without running the module."""
     module, _, function = entry_point.partition(":")
     local_module = folder.joinpath(*module.split(".")).with_suffix(".py")
     if local_module.exists():

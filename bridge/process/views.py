@@ -34,7 +34,7 @@ class ViewBuilder:
         self._written_lineage: dict[str, QueryLineage | None] = {}
 
     def add_input(self, planned_input: PlannedInput) -> None:
-        """Create the view of an input; raises ProcessNotReady if its columns are not as expected."""
+        """Create the view of an input. Raises ProcessNotReady if its columns are not as expected."""
         input_ = planned_input.input
         frame = read_frame(self.session, read_options(planned_input))
         if input_.partition is not None:
@@ -46,14 +46,11 @@ class ViewBuilder:
         )
         if problems:
             raise ProcessNotReady("\n".join(problems))
-        if (
-            planned_input.delivery is not None
-            and planned_input.delivery.rows is not None
-            and (row_count := frame.count()) != planned_input.delivery.rows
-        ):
+        expected_rows = planned_input.delivery.rows if planned_input.delivery else None
+        if expected_rows is not None and (row_count := frame.count()) != expected_rows:
             raise InvalidData(
                 f"inputs.{input_.as_} ({planned_input.location}): has {row_count} rows, the manifest "
-                f"says {planned_input.delivery.rows}"
+                f"says {expected_rows}"
             )
         self._sources.add(input_.as_.lower())
         self._register_view(input_.as_, frame)
@@ -72,17 +69,17 @@ class ViewBuilder:
         self._register_view(step.name, frame)
 
     def replace_with_written(self, name: str, frame: DataFrame) -> None:
-        """Replace a step's view with its written rows: later steps read these, and their lineage starts there."""
+        """Replace a step's view with its written rows, from which later steps read and their lineage starts."""
         self._written_lineage[name] = self.column_lineage(name)
         self._sources.add(name.lower())
         self._register_view(name, frame)
 
     def written_lineage(self, name: str) -> QueryLineage | None:
-        """Column lineage of a materialized step."""
+        """Return the column lineage of a materialized step."""
         return self._written_lineage.get(name)
 
     def column_lineage(self, view: str) -> QueryLineage | None:
-        """Column lineage of a view; None if a step between the view and its sources cannot be parsed."""
+        """Return the column lineage of a view, or None if a step on the way to its sources cannot be parsed."""
         if view.lower() in self._sources:
             columns = frame_columns(self.frames[view])
             return QueryLineage(
@@ -99,7 +96,7 @@ class ViewBuilder:
         return compose(steps, view, self._sources)
 
     def step_facets(self) -> list[dict[str, Any]]:
-        """Facets of all steps: what each step reads, and its column lineage."""
+        """Return a facet for each step: what the step reads, and its column lineage."""
         lineage_by_step = dict(self._query_lineage)
         return [_step_facet(step, lineage_by_step.get(step.step.name)) for step in self._plan.steps]
 

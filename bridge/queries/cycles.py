@@ -7,7 +7,7 @@ N = TypeVar("N", bound=Hashable)
 
 
 def strongly_connected_components(successors: Mapping[N, Sequence[N]]) -> Iterator[list[N]]:
-    """Group nodes that can reach each other; every node is in exactly one group, which often contains no other node.
+    """Group nodes that can reach each other. Every node is in exactly one group, often alone.
 
     Runs Tarjan's algorithm in linear time and without recursion, because paths may exceed the recursion limit.
     """
@@ -29,10 +29,10 @@ def strongly_connected_components(successors: Mapping[N, Sequence[N]]) -> Iterat
                 continue
             path.pop()
             if path:
-                predecessor = path[-1][0]
+                predecessor, _ = path[-1]
                 low_link[predecessor] = min(low_link[predecessor], low_link[node])
             if low_link[node] == index[node]:
-                component = list(_pop_until(stack, node))
+                component = _pop_until(stack, node)
                 on_stack.difference_update(component)
                 yield component
 
@@ -40,7 +40,7 @@ def strongly_connected_components(successors: Mapping[N, Sequence[N]]) -> Iterat
 def _next_unvisited(
     node: N, remaining: Iterator[N], index: dict[N, int], low_link: dict[N, int], on_stack: set[N]
 ) -> N | None:
-    """Return the next unvisited successor of a node; successors on the stack before it lower the node's low link."""
+    """Return the next unvisited successor. Successors before it that are on the stack lower the node's low link."""
     for successor in remaining:
         if successor not in index:
             return successor
@@ -49,10 +49,9 @@ def _next_unvisited(
     return None
 
 
-def _pop_until(stack: list[N], last: N) -> Iterator[N]:
-    """Pop nodes, up to and including `last`."""
-    while stack:
-        node = stack.pop()
-        yield node
-        if node == last:
-            return
+def _pop_until(stack: list[N], last: N) -> list[N]:
+    """Pop nodes, up to and including `last`, and return them."""
+    popped = [stack.pop()]
+    while popped[-1] != last:
+        popped.append(stack.pop())
+    return popped

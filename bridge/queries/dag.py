@@ -35,7 +35,7 @@ _decoder: msgspec.json.Decoder[dict[str, Any]] = msgspec.json.Decoder(dict[str, 
 
 
 class Dependency(msgspec.Struct, frozen=True):
-    """One process runs after another, because it reads an output of the other or the dependency is declared."""
+    """One process runs after another: it reads an output of the other, or the dependency is declared."""
 
     before: str
     after: str
@@ -52,7 +52,7 @@ class DagProcess(NodeReference, frozen=True):
     """A process, and the version of its active definition; the version is null if no definition is registered."""
 
     version: str | None
-    #: The id of its box according to the definition: it starts after the box, and the box ends after it.
+    #: Id of the box that contains the process. The process starts after its box, and the box ends after it.
     box: str | None = None
 
 
@@ -94,9 +94,9 @@ class DagQuery(Query[DagResult], frozen=True, kw_only=True):
     def run(self, ctx: QueryContext) -> DagResult:
         io_rows = ctx.db.fetch_all(_IO, ctx.org)
         declared_rows = ctx.db.fetch_all(_DECLARED, ctx.org)
-        reporting_jobs = {job for _, job, *_ in io_rows} | {
-            job for before, after, _ in declared_rows for job in (before, after)
-        }
+        reporting_jobs = {job for _, job, *_ in io_rows}
+        for before, after, _ in declared_rows:
+            reporting_jobs |= {before, after}
         logical_jobs_by_job = logical_jobs(ctx.db, ctx.org, ctx.rule, reporting_jobs)
         graph = ctx.graph()
         active_definitions = {
@@ -147,11 +147,12 @@ def _dag_process(job: bytes, name: QualifiedName, definition: RegisteredDefiniti
 
 def _innermost_box(definition: RegisteredDefinition) -> str | None:
     """Return the name of the innermost box of a definition, if any."""
-    if '"boxes"' not in definition.definition:
+    if '"boxes"' not in definition.definition:  # most definitions need not be decoded
         return None
     content = msgspec.json.decode(definition.definition)
     boxes = content.get("boxes") if isinstance(content, dict) else None
-    return boxes[-1] if isinstance(boxes, list) and boxes and isinstance(boxes[-1], str) else None
+    innermost = boxes[-1] if isinstance(boxes, list) and boxes else None
+    return innermost if isinstance(innermost, str) else None
 
 
 class _DatasetNode(NamedTuple):
@@ -164,7 +165,7 @@ _Node = bytes | _DatasetNode
 
 
 class _ReadersAndWriters(NamedTuple):
-    """The writers and the readers of each dataset, and whether each of them was observed in a run."""
+    """The writers and readers of each dataset. The value of a job is True if it was observed in a run."""
 
     writers: dict[bytes, dict[bytes, bool]]
     readers: dict[bytes, dict[bytes, bool]]
@@ -178,12 +179,13 @@ class _JobDependency(NamedTuple):
     observed: bool = True
 
     def to_result(self, datasets: dict[bytes, QualifiedName]) -> Dependency:
+        declared = _decoder.decode(self.declared) if self.declared else None
         return Dependency(
             format_id(self.before),
             format_id(self.after),
             "inferred" if self.dataset else "declared",
             node_reference(self.dataset, datasets[self.dataset]) if self.dataset else None,
-            {key: value for key, value in _decoder.decode(self.declared).items() if value} if self.declared else None,
+            {key: value for key, value in declared.items() if value} if declared is not None else None,
             self.observed,
         )
 
@@ -202,7 +204,8 @@ def _readers_and_writers(
     """Group writers and readers by dataset; observed runs outweigh declarations."""
     usage = _ReadersAndWriters({}, {})
     for role, reporting_job, dataset, evidence in rows:
-        jobs = (usage.writers if role == "PRODUCES" else usage.readers).setdefault(dataset, {})
+        jobs_by_dataset = usage.writers if role == "PRODUCES" else usage.readers
+        jobs = jobs_by_dataset.setdefault(dataset, {})
         for job in logical_jobs_by_job[reporting_job]:
             jobs[job] = jobs.get(job, False) or evidence != "declared"
     return usage

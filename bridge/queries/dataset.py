@@ -38,7 +38,7 @@ _SHOWN_VERSIONS = 5
 
 
 class Field(msgspec.Struct, frozen=True):
-    """A column; nested columns have their full path as name, and their depth."""
+    """A column. The name of a nested column is its full path; `depth` is its nesting depth."""
 
     name: str
     type: str | None
@@ -115,10 +115,8 @@ def _aliases(ctx: QueryContext, dataset: bytes) -> list[NodeReference]:
 
 
 def _renamed_datasets(ctx: QueryContext, dataset: bytes, side: str, other_side: str) -> list[NodeReference]:
-    groups = [
-        group for (group,) in ctx.db.fetch_all(_RENAMED.format(side=side, other_side=other_side), ctx.org, dataset)
-    ]
+    sql = _RENAMED.format(side=side, other_side=other_side)
+    groups = [group for (group,) in ctx.db.fetch_all(sql, ctx.org, dataset)]
     names = ctx.graph().dataset_names(groups)
-    return sorted(
-        (node_reference(group, names[group]) for group in groups), key=lambda node: (node.namespace, node.name)
-    )
+    references = [node_reference(group, names[group]) for group in groups]
+    return sorted(references, key=lambda reference: (reference.namespace, reference.name))

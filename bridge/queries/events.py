@@ -28,11 +28,11 @@ class EventRecord(msgspec.Struct, frozen=True):
     received_at: str
     source: str
     historical: bool
-    #: How often it was received.
+    #: How often the event was received.
     receipts: int
-    #: Assumptions that were needed to interpret it.
+    #: Assumptions that were needed to interpret the event.
     notes: list[str]
-    #: Why it could not be merged; null if it was.
+    #: Reason why the event could not be merged; null if it was merged.
     failure: str | None
     event: msgspec.Raw
 

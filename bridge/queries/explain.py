@@ -140,11 +140,11 @@ class ExplainQuery(DatasetSubjectQuery[Explanation], frozen=True, kw_only=True):
         dataset = node_reference(target, ctx.graph().dataset_name(target))
         if self.source_name is not None:
             source = _EdgeSource(namespace=self.source_namespace, name=self.source_name).group_id(ctx)
-            evidence = [edge.evidence for edge in ctx.graph().upstream([target]) if edge.source == source]
+            shown_evidence = [edge.evidence for edge in ctx.graph().upstream([target]) if edge.source == source]
             return Explanation(
                 dataset,
                 source=node_reference(source, ctx.graph().dataset_name(source)),
-                shown_as=next(iter(evidence), None),
+                shown_as=next(iter(shown_evidence), None),
                 assertions=self._read_assertions(ctx, source, target),
             )
         if self.field is not None:
@@ -216,7 +216,9 @@ def _read_facts(ctx: QueryContext, dataset: bytes) -> Iterator[Fact]:
     node_ids, finder = _member_ids(ctx, dataset), EventFinder(ctx)
     winners: dict[str, tuple[bytes, str | None]] = {}
     for fact, order, value in ctx.db.fetch_all(_REGISTERS, ctx.org, dataset, NO_ID):
-        winners[fact] = max(winners.get(fact, (b"", None)), (order, value), key=lambda candidate: candidate[0])
+        highest_order, _ = winners.get(fact, (b"", None))
+        if order > highest_order:
+            winners[fact] = order, value
     for fact, (order, value) in sorted(winners.items()):
         winning_order: RegisterOrder = decode_order(order)
         events = finder.find(winning_order.micros, node_ids, winning_order.content_hash)

@@ -10,10 +10,10 @@ SELECT name, body FROM facet WHERE org_id = ?1 AND owner_id = ?2 AND about_id = 
 """
 
 
-def read_facets_of(ctx: QueryContext, owner: bytes) -> dict[str, msgspec.Raw]:
+def read_received_facets(ctx: QueryContext, owner: bytes) -> dict[str, msgspec.Raw]:
     return latest_facets(ctx.db.fetch_all(_FACETS, ctx.org, owner, NO_ID))
 
 
 def latest_facets(rows: list[tuple[str, str | None]]) -> dict[str, msgspec.Raw]:
-    """Select the last facet of each name, and drop deleted facets."""
+    """Return the last facet of each name, without deleted facets."""
     return {name: msgspec.Raw(body.encode()) for name, body in sorted(dict(rows).items()) if body is not None}

@@ -29,7 +29,7 @@ _VIOLATIONS = _RESULTS.format(condition="AND r.status = 'FAIL'")
 _OF_DATASET = _RESULTS.format(
     condition="AND q.dataset_id IN (SELECT m.dataset_id FROM ol_dataset m WHERE m.org_id = ?1 AND m.class_id = ?6)"
 )
-_LATEST = (1 << 63) - 1, b"\xff" * 17
+_AFTER_ALL_RESULTS = (1 << 63) - 1, b"\xff" * 17
 _SHOWN_RESULTS = 50
 
 
@@ -66,7 +66,9 @@ class GovernanceQuery(DatasetSubjectQuery[GovernanceResult], frozen=True, kw_onl
         facets = (GOVERNANCE, CONTRACT, EXPECTATIONS, SLA)
         facet_bodies = {facet: read_facets(ctx.db, ctx.org, [dataset], facet).get(dataset) for facet in facets}
         governance = facet_bodies[GOVERNANCE]
-        rows = ctx.db.fetch_all(_OF_DATASET, ctx.org, CONTRACT_CHECK_NAME, *_LATEST, _SHOWN_RESULTS, dataset)
+        rows = ctx.db.fetch_all(
+            _OF_DATASET, ctx.org, CONTRACT_CHECK_NAME, *_AFTER_ALL_RESULTS, _SHOWN_RESULTS, dataset
+        )
         return GovernanceResult(
             node_reference(dataset, ctx.graph().dataset_name(dataset)),
             {key: value for key, value in governance.items() if key != FILE} if governance else None,
@@ -86,7 +88,7 @@ class ContractViolationsQuery(Query[Page[ContractResult]], frozen=True, kw_only=
     after: Cursor = None
 
     def run(self, ctx: QueryContext) -> Page[ContractResult]:
-        before, before_id = _LATEST
+        before, before_id = _AFTER_ALL_RESULTS
         if (cursor := read_cursor(self.after, tuple[int, str])) is not None:
             before, id_hex = cursor
             before_id = bytes.fromhex(id_hex)

@@ -51,7 +51,7 @@ class _RunVersions:
 
 
 def _smallest_versions(rows: list[tuple[bytes, bytes, str]]) -> dict[tuple[bytes, bytes], str]:
-    """Keep one version per run and dataset, because a dataset with several names may be reported under each name."""
+    """Keep the smallest version per run and dataset. A run may report a dataset under several of its names."""
     versions: dict[tuple[bytes, bytes], str] = {}
     for run, dataset, version in sorted(rows, reverse=True):
         versions[run, dataset] = version

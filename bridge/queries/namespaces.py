@@ -18,7 +18,7 @@ WHERE n.org_id = ?1 AND n.namespace_uri > ?2 ORDER BY n.namespace_uri LIMIT ?3
 
 
 class NamespaceRecord(msgspec.Struct, frozen=True):
-    """A namespace, the time it was first seen, and the numbers of dataset and job names that it contains."""
+    """A namespace, the time it was first seen, and how many dataset and job names it contains."""
 
     namespace: str
     since: str

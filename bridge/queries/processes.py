@@ -6,7 +6,7 @@ import msgspec
 
 from bridge.clock import now_micros
 from bridge.errors import NotFound
-from bridge.queries.facets import read_facets_of
+from bridge.queries.facets import read_received_facets
 from bridge.queries.query import Cursor, Limit, Page, Query, QueryContext, paginate, read_cursor
 from bridge.queries.runs import RunRecord, run_record
 from bridge.queries.subject import JobSubjectQuery
@@ -28,7 +28,7 @@ _PARENTS = """
 SELECT DISTINCT e.source_id FROM lineage_edge e
 WHERE e.org_id = ?1 AND e.target_id = ?2 AND e.edge_role = 'PARENT'
 """
-#: Runs with their children and grandchildren: what started an application, the application, and its actions.
+#: Runs with their children and grandchildren: an action of an application is a grandchild of the scheduler's run.
 _WITH_DESCENDANTS = """
 SELECT r.run_id FROM ol_run r WHERE r.org_id = ?1 AND r.run_id {ids}
 UNION SELECT c.run_id FROM ol_run c WHERE c.org_id = ?1 AND c.parent_run_id {ids}
@@ -93,7 +93,7 @@ class JobQuery(JobSubjectQuery[JobResult], frozen=True, kw_only=True):
             inputs=_used_datasets(ctx, "ol_run_input", run_ids),
             outputs=_used_datasets(ctx, "ol_run_output", run_ids),
             sla=read_slas(db, org, [job]).get(job),
-            facets=read_facets_of(ctx, job),
+            facets=read_received_facets(ctx, job),
             runs=[run_record(ctx, run) for run in runs],
         )
 
@@ -201,9 +201,9 @@ class DefinitionsQuery(JobSubjectQuery[Page[DefinitionVersion]], frozen=True, kw
         return Page([definition_version(definition) for definition in page], next_cursor)
 
     def _process_id(self, ctx: QueryContext) -> bytes:
-        """Find a process by id or name; a process that has run is found even if it has no definitions."""
-        by_name = self.id is None and self.namespace is not None and self.name is not None
-        if by_name:
+        """Find a process by id or name. A process that has run is found even if it has no definitions."""
+        is_by_name = self.id is None and self.namespace is not None and self.name is not None
+        if is_by_name:
             process = process_id(ctx.org, self.kind, self.namespace or "", self.name or "")
         elif self.id is not None:
             process = parse_id(self.id)
@@ -211,6 +211,6 @@ class DefinitionsQuery(JobSubjectQuery[Page[DefinitionVersion]], frozen=True, kw
             return self.job_id(ctx)
         if DefinitionStore(ctx.db, ctx.org, now_micros).list_versions(process, 1):
             return process
-        if self.kind == "dag" and by_name:
+        if self.kind == "dag" and is_by_name:
             raise NotFound(f"no DAG {self.name!r} in namespace {self.namespace!r} in the store")
         return self.job_id(ctx)

@@ -22,15 +22,16 @@ class PublicationsQuery(DatasetSubjectQuery[Page[Publication]], frozen=True, kw_
     after: Cursor = None
 
     def run(self, ctx: QueryContext) -> Page[Publication]:
-        history, dataset = PublicationHistory(ctx.db, ctx.org), self.group_id(ctx)
+        history = PublicationHistory(ctx.db, ctx.org)
+        dataset = self.group_id(ctx)
         (before,) = read_cursor(self.after, tuple[int]) or (MAX_NUMBER,)
         page, next_cursor = paginate(
             history.list_newest(dataset, self.limit + 1, before=before), self.limit, lambda entry: (entry.number,)
         )
-        results = [
-            publication(entry, None if entry.previous_number is None else history.version_tag(entry.previous_number))
-            for entry in page
-        ]
+        results = []
+        for entry in page:
+            previous = entry.previous_number
+            results.append(publication(entry, None if previous is None else history.version_tag(previous)))
         return Page(results, next_cursor)
 
 

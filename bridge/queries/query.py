@@ -45,7 +45,7 @@ class Query(msgspec.Struct, Generic[A], frozen=True, kw_only=True, forbid_unknow
     result_type: ClassVar[type[Any]]
 
     def run(self, ctx: QueryContext) -> A:
-        """Run the query on a store; raise NotFound if its subject does not exist."""
+        """Run the query on a store. Raises NotFound if its subject does not exist."""
         raise NotImplementedError
 
 
@@ -53,7 +53,7 @@ class QueryService(Protocol):
     """Runs queries on a store or on a service."""
 
     def run(self, query: Query[A]) -> A:
-        """Run a query; raise NotFound if its subject does not exist."""
+        """Run a query. Raises NotFound if its subject does not exist."""
 
     def close(self) -> None: ...
 
@@ -76,12 +76,12 @@ class StoreQueryService:
 
 
 def _reject_unstorable_text(text: str, parameter: str) -> None:
-    """Reject text that no store can contain."""
+    """Raise InvalidParameter for a string that no store can contain."""
     try:
-        holds_nul = b"\0" in text.encode()
+        contains_nul = b"\0" in text.encode()
     except UnicodeEncodeError as error:
         raise InvalidParameter("not valid Unicode", parameter) from error
-    if holds_nul:
+    if contains_nul:
         raise InvalidParameter("names cannot contain U+0000: events are stored with U+FFFD instead", parameter)
 
 
@@ -93,9 +93,10 @@ class Page(msgspec.Struct, Generic[T], frozen=True):
 
 
 def paginate(rows: Sequence[T], limit: int, key: Callable[[T], Sequence[Any]]) -> tuple[list[T], str | None]:
-    """Return the first `limit` rows, and the cursor of the next page if there are more rows than that."""
+    """Return the first `limit` rows, and the cursor of the next page if there are more rows."""
     page = list(rows[:limit])
-    return page, _format_cursor(key(page[-1])) if len(rows) > limit else None
+    next_cursor = _format_cursor(key(page[-1])) if len(rows) > limit else None
+    return page, next_cursor
 
 
 def _format_cursor(key: Sequence[Any]) -> str:
@@ -103,7 +104,7 @@ def _format_cursor(key: Sequence[Any]) -> str:
 
 
 def read_cursor(cursor: str | None, key_type: type[T]) -> T | None:
-    """Parse a cursor; raise InvalidParameter if it was not returned by a query."""
+    """Parse a cursor. Raises InvalidParameter if it was not returned by a query."""
     if cursor is None:
         return None
     try:

@@ -10,9 +10,9 @@ from connectors.http import HttpResponse
 from connectors.openlineage.http import API_KEY_HINT, BridgeClient
 
 #: Title of the problem "unknown name", as opposed to an unknown route.
-UNKNOWN_NAME = "Unknown name"
+UNKNOWN_NAME_TITLE = "Unknown name"
 #: Title of the problem "conflict with existing data".
-CONFLICT = "Conflict"
+CONFLICT_TITLE = "Conflict"
 
 
 class _Problem(msgspec.Struct):
@@ -29,7 +29,7 @@ class RemoteQueryService:
         self._client = client
 
     def run(self, query: Query[A]) -> A:
-        """Run a query; raises the same errors as a local store, and Unreachable if the service does not respond."""
+        """Run a query. Raises the same errors as a local store, and Unreachable if the service does not respond."""
         path, parameters = to_request(query)
         result_type: type[A] = query.result_type
         return decode_response(self._client.url, path, self._client.get(path, parameters), result_type)
@@ -39,7 +39,7 @@ class RemoteQueryService:
 
 
 def decode_response(url: str, path: str, response: HttpResponse, result_type: type[A]) -> A:
-    """Decode a response; raises the same errors as a local store, and Unreachable for temporary failures."""
+    """Decode a response. Raises the same errors as a local store, and Unreachable for temporary failures."""
     status, _, body = response
     try:
         if status == 200:
@@ -51,7 +51,7 @@ def decode_response(url: str, path: str, response: HttpResponse, result_type: ty
             f"{url} returned an invalid response to {path} (status {status}: {error}): "
             "check that it is a lineage-bridge of the same version"
         ) from error
-    if status == 404 and problem.title == UNKNOWN_NAME:
+    if status == 404 and problem.title == UNKNOWN_NAME_TITLE:
         raise NotFound(problem.detail)
     if status == 409:
         raise StateConflict(problem.detail, problem.conflicts)

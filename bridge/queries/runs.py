@@ -5,7 +5,7 @@ from typing import Annotated
 import msgspec
 
 from bridge.errors import NotFound
-from bridge.queries.facets import read_facets_of
+from bridge.queries.facets import read_received_facets
 from bridge.queries.quality import CheckResult, check_results_of_run
 from bridge.queries.query import MAX_PAGE_SIZE, Cursor, Limit, Page, Query, QueryContext, paginate, read_cursor
 from bridge.queries.subject import JobSubjectQuery
@@ -158,7 +158,7 @@ class RunQuery(Query[RunDetailsResult], frozen=True, kw_only=True):
         entry = find_run(ctx.db, ctx.org, run_key)
         if not rows or entry is None:
             raise NotFound(f"no run {self.id} in the store")
-        run, job, parent, parent_job, nominal_start, nominal_end, producer, disputed = rows[0]
+        ((run, job, parent, parent_job, nominal_start, nominal_end, producer, disputed),) = rows
         jobs = ctx.graph().job_names(job_id for job_id in (job, parent_job) if job_id)
         return RunDetailsResult(
             run=run_record(ctx, entry, steps=_SHOWN_STEPS),
@@ -172,7 +172,7 @@ class RunQuery(Query[RunDetailsResult], frozen=True, kw_only=True):
             inputs=_dataset_usage(ctx, _READ, run),
             outputs=_dataset_usage(ctx, _WRITTEN, run),
             quality=check_results_of_run(ctx, run),
-            facets=read_facets_of(ctx, run),
+            facets=read_received_facets(ctx, run),
         )
 
 

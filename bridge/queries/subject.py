@@ -27,7 +27,7 @@ class DatasetSubjectQuery(Query[A], frozen=True, kw_only=True):
     name: Name | None = None
 
     def group_id(self, ctx: QueryContext) -> bytes:
-        """Find the identity group of the dataset; raise NotFound if the store does not contain it."""
+        """Find the identity group of the dataset. Raises NotFound if the store does not contain it."""
         graph = ctx.graph()
         if self.id is not None:
             group = graph.group_of(parse_id(self.id))
@@ -37,7 +37,8 @@ class DatasetSubjectQuery(Query[A], frozen=True, kw_only=True):
                 "missing dataset: specify an id or a name, which may include the namespace", "name"
             )
         elif self.namespace is None:
-            group, label = graph.find_by_full_name(self.name), f"{self.name!r}"
+            group = graph.find_by_full_name(self.name)
+            label = repr(self.name)
         else:
             group = graph.find_dataset(self.namespace, self.name)
             label = f"{self.name!r} in namespace {self.namespace!r}"
@@ -80,7 +81,7 @@ class JobSubjectQuery(Query[A], frozen=True, kw_only=True):
     name: Name | None = None
 
     def job_id(self, ctx: QueryContext) -> bytes:
-        """Find the id of the job; raise NotFound if the store does not contain it."""
+        """Find the id of the job. Raises NotFound if the store does not contain it."""
         job: bytes | None
         if self.id is not None:
             rows = ctx.db.fetch_for_ids(_JOB_IDS, [parse_id(self.id)], ctx.org)

@@ -36,12 +36,12 @@ SELECT {_COLUMNS} FROM sync_item
 WHERE org_id = ?1 AND target = ?2 AND {{condition}} AND (kind > ?3 OR kind = ?3 AND key > ?4)
 ORDER BY kind, key LIMIT ?5
 """
-_OF = f"SELECT {_COLUMNS} FROM sync_item WHERE org_id = ?1 AND target = ?2 AND key = ?3 ORDER BY kind"
+_ITEMS_OF_KEY = f"SELECT {_COLUMNS} FROM sync_item WHERE org_id = ?1 AND target = ?2 AND key = ?3 ORDER BY kind"
 _EDGES = """
 SELECT e.from_key, e.job_key, e.ours, e.said_json, length(e.fingerprint) FROM sync_edge e
 WHERE e.org_id = ?1 AND e.target = ?2 AND e.into_key = ?3 ORDER BY e.from_key
 """
-_OWN_MARK = "SELECT count(*) FROM dirty_mark WHERE org_id = ?1 AND target = ?2 AND key {ids}"
+_MARKS_OF_KEYS = "SELECT count(*) FROM dirty_mark WHERE org_id = ?1 AND target = ?2 AND key {ids}"
 
 #: The sync target that a query is about.
 TargetField = Annotated[Literal["openmetadata", "marquez", "webhook"], msgspec.Meta(description="Sync target.")]
@@ -64,12 +64,12 @@ class SyncItemResult(msgspec.Struct, frozen=True):
     id: str
     kind: str
     about: NodeReference | None
-    #: True if it is pending; `outcome` then refers to the last attempt.
+    #: True if the item is pending; `outcome` then refers to the last attempt.
     pending: bool
     outcome: str | None
     reason: str | None
     settled_at: str | None
-    #: Since when it is or was pending, and when it is tried next.
+    #: Since when the item is or was pending, and when it is tried next.
     since: str | None
     due_at: str | None
     #: Number of consecutive failures.
@@ -120,7 +120,10 @@ class SyncItemsQuery(Query[Page[SyncItemResult]], frozen=True, kw_only=True):
 
     def run(self, ctx: QueryContext) -> Page[SyncItemResult]:
         kind, key = read_cursor(self.after, tuple[str, bytes]) or ("", b"")
-        condition, key_range = (_FILTERS[self.which], ()) if self.id is None else (_BY_KEY_RANGE, _key_range(self.id))
+        condition = _FILTERS[self.which]
+        key_range: tuple[Any, ...] = ()
+        if self.id is not None:
+            condition, key_range = _BY_KEY_RANGE, _key_range(self.id)
         sql = _LISTED.format(condition=condition)
         rows = ctx.db.fetch_all(sql, ctx.org, self.target, kind, key, self.limit + 1, *key_range)
         page, next_cursor = paginate(rows, self.limit, _cursor_key)
@@ -183,8 +186,8 @@ def _sync_explanation(
         )
         for source, job, ours, content, is_known in rows
     ]
-    ((marks,),) = ctx.db.fetch_for_ids(_OWN_MARK, sorted(members), ctx.org, target)
-    items = _item_results(ctx, ctx.db.fetch_all(_OF, ctx.org, target, key))
+    ((marks,),) = ctx.db.fetch_for_ids(_MARKS_OF_KEYS, sorted(members), ctx.org, target)
+    items = _item_results(ctx, ctx.db.fetch_all(_ITEMS_OF_KEY, ctx.org, target, key))
     trouble = read_status(ctx.db, ctx.org, target).trouble
     return SyncExplanation(target, node_reference(key, node_name), trouble, bool(marks), items, edges)
 

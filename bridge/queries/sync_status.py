@@ -16,10 +16,10 @@ from mappers.timestamps import format_timestamp
 class ComparedKindResult(msgspec.Struct, frozen=True):
     """Comparison figures of one kind of item."""
 
-    #: Number of desired items, and of those whose current state was not pushed yet.
+    #: Number of desired items, and how many of them have changes that were not pushed yet.
     wanted: int
     lacking: int
-    #: Number of compared items, and of those that differ from what was last pushed.
+    #: Number of compared items, and how many of them differ from what was last pushed.
     looked_at: int
     differing: int
     #: Number of items in sync, and their percentage of the desired items.
@@ -49,7 +49,7 @@ class TargetStatus(msgspec.Struct, frozen=True):
     compared_at: str | None
     #: Result of the last completed comparison; null if there is none.
     comparison: ComparisonResult | None
-    #: Percentage of desired edges, and of desired check results, that it found in sync;
+    #: Percentage of desired edges, and of desired check results, that the comparison found in sync;
     #: null if none is desired or none was compared.
     lineage_completeness: float | None
     quality_published: float | None
@@ -57,7 +57,7 @@ class TargetStatus(msgspec.Struct, frozen=True):
     workers: int
     #: Dirty marks that were not consumed yet.
     marks: int
-    #: Pending items, those that failed before, since when the oldest is pending, and when the next one is due.
+    #: Pending items, how many of them failed before, since when the oldest is pending, and when the next is due.
     pending: int
     failing: int
     oldest_pending_at: str | None

@@ -123,7 +123,8 @@ class LastSuccessQuery(DatasetSubjectQuery[LastSuccessResult], frozen=True, kw_o
         rows = _version_rows(ctx, _LATEST, dataset)
         if not rows:
             return LastSuccessResult(reference, None, None, None, None, None)
-        (row,), (version,) = rows, _version_results(ctx, dataset, rows)
+        (row,) = rows
+        (version,) = _version_results(ctx, dataset, rows)
         return LastSuccessResult(
             reference,
             version.run_id,
@@ -181,7 +182,7 @@ class PartitionResult(msgspec.Struct, frozen=True):
     partition: str
     latest: str | None
     published: str | None
-    #: Reasons why versions of it are invalid, by version.
+    #: Reasons why versions of the partition are invalid, by version.
     invalid: dict[str, str]
 
 
@@ -210,9 +211,10 @@ class PartitionsQuery(DatasetSubjectQuery[Page[PartitionResult]], frozen=True, k
     after: Cursor = None
 
     def run(self, ctx: QueryContext) -> Page[PartitionResult]:
-        dataset, versions = self.group_id(ctx), VersionReader(ctx.db, ctx.org)
+        dataset = self.group_id(ctx)
+        versions = VersionReader(ctx.db, ctx.org)
         newest = versions.list_newest(dataset)
-        entries = PublicationHistory(ctx.db, ctx.org).layers(dataset)[::-1]
+        entries = PublicationHistory(ctx.db, ctx.org).layers(dataset)[::-1]  # readers see the top layer first
         versions_by_id = versions.get_many(dataset, {entry.version for entry in entries})
         published_versions = [versions_by_id[entry.version] for entry in entries if entry.version in versions_by_id]
         invalid = _invalid_reasons(newest)
@@ -238,7 +240,7 @@ class PartitionsQuery(DatasetSubjectQuery[Page[PartitionResult]], frozen=True, k
 
 
 def _partitions_of(version: Version) -> set[str]:
-    """Partitions that a version contains, and partitions of the version that were invalidated."""
+    """Return the partitions that a version contains, and its partitions that were invalidated."""
     return {*(version.partitions or ()), *version.invalid} - {WHOLE_VERSION}
 
 
@@ -247,7 +249,7 @@ def _is_readable(version: Version, partition: str) -> bool:
 
 
 def _invalid_reasons(newest: Sequence[Version]) -> dict[str, dict[str, str]]:
-    """Reasons why partitions are invalid, by partition and version tag, oldest version first."""
+    """Return the reasons why partitions are invalid, by partition and version tag, oldest version first."""
     reasons: dict[str, dict[str, str]] = {}
     for version in reversed(newest):
         for partition in _partitions_of(version):

@@ -94,13 +94,15 @@ class ActiveColumnLineage:
         for job in sorted({job for job, _ in restarted} - locked_jobs):
             self._db.lock_rows(_JOB_TO_LOCK, self._org, job)
         pairs = sorted(reporting_runs.keys() | restarted)
+        if not pairs:
+            return
         newest_runs = self._newest_runs(pairs, reporting_runs, restarted)
         keys = [(*pair, newest.run) for pair, newest in zip(pairs, newest_runs, strict=True)]
         reports = {
             (job, target): report for job, target, *report in self._db.fetch_for_keys(_REPORTED, keys, self._org)
         }
         asserted_rows: dict[_Pair, set[_LineageRow]] = {}
-        for row in changes.rows(ColumnLineageRow) if pairs else ():
+        for row in changes.rows(ColumnLineageRow):
             asserted_rows.setdefault((row.job_id, row.target_id), set()).add((row.source_id, row.lineage_id))
         updates: list[tuple[Any, ...]] = []
         for pair, (previous, run, start) in zip(pairs, newest_runs, strict=True):
@@ -156,7 +158,7 @@ class ActiveColumnLineage:
     def _update_is_active(
         self, pair: _Pair, reported: set[bytes], asserted: set[_LineageRow], *, columns_changed: bool
     ) -> None:
-        """Activate new rows and the rows of the newest run; deactivate all other rows of the pair."""
+        """Activate the rows that the newest run reports, and deactivate all other rows of the pair."""
         job, target = pair
         is_active = dict.fromkeys(asserted, True)
         if columns_changed:

@@ -58,7 +58,7 @@ class AssetStore:
         return [AssetRecord(*row) for row in self._db.fetch_all(_ONE, self._org, _asset_id(namespace, name))]
 
     def save(self, assets: Iterable[AssetRecord], now: int) -> None:
-        """Insert assets; stored assets with the same names are replaced."""
+        """Insert assets, or replace the stored assets with the same names."""
         rows = [(self._org, _asset_id(asset.namespace, asset.name), *asset, now) for asset in sorted(set(assets))]
         with self._db.transaction():
             self._db.insert(_SAVE, rows)
@@ -70,11 +70,11 @@ class AssetStore:
             )
 
     def active_dataset_names(self) -> Iterator[tuple[str, str]]:
-        """Stream the names of all active datasets; there may be a million."""
+        """Stream the names of all active datasets, of which there may be a million."""
         return ((namespace, name) for namespace, name in self._db.stream(_ACTIVE_NAMES, self._org))
 
     def datasets_with_runs(self, groups: Collection[bytes]) -> set[bytes]:
-        """Select the groups with a dataset that any run has read or written."""
+        """Return the groups with a dataset that any run has read or written."""
         return {group for (group,) in self._db.fetch_for_ids(_WITH_RUNS, sorted(groups), self._org)}
 
     def has_namespace(self, namespace: str) -> bool:

@@ -10,8 +10,9 @@ from bridge.store.database import Database
 from mappers.canonical.merge import merge_plan
 from mappers.canonical.rows import TABLES
 
-#: Columns and views that are computed from the merged rows; views with the columns that they are sorted by.
+#: Columns that are computed from the merged rows, by table.
 _COMPUTED = {"ol_dataset": ("class_id", "is_active"), "column_lineage": ("is_active",)}
+#: Exported views, and the columns that their rows are sorted by.
 _VIEWS = {
     "class_schema": ("class_id",),
     "run_outcome": ("run_id",),
@@ -39,7 +40,9 @@ def export_canonical(db: Database, org: str, *, without_times: bool = False) -> 
 
 
 def _select_columns(columns: tuple[str, ...], *, without_times: bool) -> tuple[str, ...]:
-    return tuple(column for column in columns if not _TIME.search(column)) if without_times else columns
+    if not without_times:
+        return columns
+    return tuple(column for column in columns if not _TIME.search(column))
 
 
 def _json_lines(

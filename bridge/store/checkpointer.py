@@ -30,7 +30,7 @@ class Checkpointer:
         self._thread.start()
 
     def notify_commit(self) -> None:
-        """Schedule a checkpoint; raise the failure of an earlier one."""
+        """Schedule a checkpoint. Raises the error if an earlier checkpoint failed."""
         self._committed.set()
         if self._failure is not None:
             raise self._failure
@@ -55,7 +55,7 @@ class Checkpointer:
             connection.close()
 
     def _checkpoint(self, connection: sqlite3.Connection) -> bool:
-        """Checkpoint the log; return False if the checkpoint has to be tried again."""
+        """Checkpoint the log. Return False if the checkpoint has to be tried again."""
         for _ in range(_PASSES):
             try:
                 _, log_pages, copied_pages = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()

@@ -46,7 +46,7 @@ class StoreUrl(NamedTuple):
         raise ConfigError(f"store.url (LINEAGE_BRIDGE__STORE__URL) must start with {_SQLITE} or {_POSTGRES[0]}")
 
     def prepare(self) -> None:
-        """Create the store or upgrade its schema; errors name the store."""
+        """Create the store or upgrade its schema. Errors name the store."""
         try:
             if self.file:
                 schema.upgrade_sqlite(self.file)
@@ -59,7 +59,7 @@ class StoreUrl(NamedTuple):
             raise self._unusable_error(error) from error
 
     def open_for_writing(self, max_size_mb: int | None = None) -> Database:
-        """Open the store for writing; creates or upgrades it first."""
+        """Create or upgrade the store, and open it for writing."""
         self.prepare()
         if not self.file:
             return self._open_postgres(writing=True)
@@ -68,7 +68,7 @@ class StoreUrl(NamedTuple):
         )
 
     def open_for_background_writes(self, max_size_mb: int | None = None, *, durable: bool = False) -> Database:
-        """Open an existing store for writes other than events; if not `durable`, only for recomputable data."""
+        """Open an existing store for writes other than events. Without `durable`, write only recomputable data."""
         self._require_existing()
         self.prepare()
         if not self.file:
@@ -79,7 +79,7 @@ class StoreUrl(NamedTuple):
         )
 
     def open_for_reading(self) -> Database:
-        """Open an existing store for reading; upgrades it first."""
+        """Upgrade an existing store, and open it for reading."""
         self._require_existing()
         self.prepare()
         return SqliteDatabase.for_reading(self.file) if self.file else self._open_postgres(writing=False)
@@ -93,17 +93,17 @@ class StoreUrl(NamedTuple):
         try:
             uri = f"{self.file.absolute().as_uri()}?mode=ro"
             db = SqliteDatabase(sqlite3.connect(uri, uri=True, isolation_level=None, timeout=30))
-            db.connection.execute("SELECT count(*) FROM sqlite_master")  # opening it reads nothing yet
+            db.connection.execute("SELECT count(*) FROM sqlite_master")  # connecting alone reads nothing
         except sqlite3.Error as error:
             raise self._unusable_error(error) from error
         return db
 
     def _require_existing(self, *, allow_empty: bool = False) -> None:
         try:
-            missing = self.file is not None and not (self.file.exists() and (allow_empty or self.file.stat().st_size))
+            exists = self.file is None or (self.file.exists() and (allow_empty or self.file.stat().st_size > 0))
         except OSError as error:  # the user may lack access to the folder
             raise self._unusable_error(error) from error
-        if missing:
+        if not exists:
             raise IncompatibleStore(f"no store at {self.name}: `lineage-bridge serve` or `ingest` creates it")
 
     def _open_postgres(self, *, writing: bool) -> Database:

@@ -76,9 +76,9 @@ class Database(Protocol):
         """Set how long a write waits for another process before it raises StoreBusy."""
 
     def terminate_stalled_sessions(self, seconds: float) -> int:
-        """Terminate our blocking sessions that have been idle for this long; return their number."""
+        """Terminate our blocking sessions that have been idle for this long, and return their number."""
 
     def integrity_problems(self) -> list[str]:
-        """Check the integrity of the database; return one message per problem."""
+        """Check the integrity of the database, and return one message per problem."""
 
     def close(self) -> None: ...

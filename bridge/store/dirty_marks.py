@@ -67,12 +67,12 @@ def _changed_entities(changes: Reducer, regrouped: Collection[bytes]) -> Iterato
         yield "job", job.job_id
     for run in changes.rows(RunRow):
         yield "run", run.run_id
-        if run.parent_order is not None:  # its parent determines the logical job of its children
+        if run.parent_order is not None:  # the parent of a run affects the logical job of its children
             yield "children", run.run_id
 
 
 def _changed_observations(changes: Reducer) -> Iterator[tuple[str, bytes]]:
-    """List the keys of changed checks, check results and profiles; the key of a profile is dataset and run."""
+    """List the keys of changed checks, check results and profiles. A profile key is a dataset id and a run id."""
     for check in changes.rows(QualityCheckRow):
         yield "check", check.qdef_id
     for result in changes.rows(QualityResultRow):
@@ -91,7 +91,7 @@ def is_enabled(db: Database, org: str, target: str) -> bool:
 
 
 def enable_target(db: Database, org: str, target: str, now: int) -> bool:
-    """Start writing dirty marks for a target, and mark everything; return False if the target was already enabled."""
+    """Start writing dirty marks for a target, and mark everything. Return False if it was already enabled."""
     if is_enabled(db, org, target):
         return False
     with db.transaction():
@@ -109,7 +109,7 @@ def mark_all(db: Database, org: str, target: str, now: int) -> None:
 
 
 def _mark_profiles(db: Database, org: str, target: str, now: int) -> None:
-    """Mark all profiles; their keys consist of two ids, which no SQL concatenates on both databases."""
+    """Mark all profiles. Their keys are pairs of ids, which the two databases concatenate with different SQL."""
     keys: set[bytes] = set()
     for dataset, run in db.fetch_all(_PROFILE_KEYS, org, *METRICS_FACETS):
         keys.add(bytes(dataset) + bytes(run))

@@ -37,11 +37,13 @@ def read_slas(db: Database, org: str, subjects: Iterable[bytes]) -> dict[bytes, 
 def read_facets(db: Database, org: str, groups: Iterable[bytes], facet: str) -> dict[bytes, dict[str, Any]]:
     """Read a facet of datasets by group id; the newest facet of a group wins."""
     bodies = _newest_bodies(db.fetch_for_ids(_BODIES, sorted(groups), org, NO_ID, facet))
-    return {key: validate_governance(body) for key, body in bodies.items()} if facet == GOVERNANCE else bodies
+    if facet != GOVERNANCE:
+        return bodies
+    return {group: validate_governance(body) for group, body in bodies.items()}
 
 
 def facet_times(db: Database, org: str, groups: Iterable[bytes], facets: Iterable[str]) -> dict[bytes, int]:
-    """Return the time, in microseconds, when a group's facets were last set or deleted."""
+    """Return the time, in microseconds, when facets of each group were last set or deleted."""
     times: dict[bytes, int] = {}
     group_list = sorted(groups)
     for facet in facets:

@@ -33,7 +33,7 @@ class GroupMember(NamedTuple):
 
 
 def group_ids(db: Database, org: str, datasets: Iterable[bytes]) -> dict[bytes, bytes]:
-    """Map datasets to the ids of their groups; unknown datasets are left out."""
+    """Map datasets to the ids of their groups. Unknown datasets are left out."""
     return dict(db.fetch_for_ids(_GROUP_IDS, sorted(datasets), org))
 
 
@@ -83,7 +83,7 @@ WHERE org_id = ?1 AND class_id = ?2
 
 
 def update_is_active(db: Database, org: str, changes: Reducer, regrouped: set[bytes]) -> None:
-    """Derive `ol_dataset.is_active` from drops, renames and later writes; it is the same for a whole group."""
+    """Derive `ol_dataset.is_active` from drops, renames and later writes. All datasets of a group get one value."""
     datasets = set(regrouped)
     datasets.update(row.dataset_id for row in changes.rows(RunOutputRow))
     datasets.update(row.dataset_id for row in changes.rows(DatasetRow) if row.retired_at is not None)
@@ -138,7 +138,7 @@ class IdentityGroups:
         self._stored_links: BoundedCache[_Link, bool] = BoundedCache(_CACHED_LINKS)
 
     def find_new_symlinks(self, changes: Reducer) -> set[_Link]:
-        """Find the symlinks that are not stored yet; must be called before the changes are merged.
+        """Find the symlinks that are not stored yet. Must be called before the changes are merged.
 
         If there are new symlinks, waits for all other transactions that may change a group.
         """
@@ -151,7 +151,7 @@ class IdentityGroups:
         return new_links
 
     def update(self, changes: Reducer, new_links: set[_Link]) -> set[bytes]:
-        """Recompute the affected groups; return the datasets that may have new group members.
+        """Recompute the affected groups. Return the datasets that may have new group members.
 
         A symlink that is already stored changes nothing, unless a symlink of its dataset was ever deleted.
         """
@@ -159,10 +159,11 @@ class IdentityGroups:
         links = changes.rows(DatasetSymlinkRow)
         linked = sorted({row.dataset_id for row in links})
         deleted = {dataset for (dataset,) in self._db.fetch_for_ids(_WITH_DELETED_LINKS, linked, self._org)}
-        seeds.update(endpoint for dataset, alias, _ in new_links for endpoint in (dataset, alias))
-        seeds.update(
-            endpoint for row in links if row.dataset_id in deleted for endpoint in (row.dataset_id, row.alias_id)
-        )
+        for dataset, alias, _ in new_links:
+            seeds |= {dataset, alias}
+        for row in links:
+            if row.dataset_id in deleted:
+                seeds |= {row.dataset_id, row.alias_id}
         if not seeds:
             return set()
         self._lock_groups()
@@ -195,7 +196,7 @@ class IdentityGroups:
         return considered if changed else set()
 
     def _connected_component(self, seed: bytes) -> tuple[set[bytes], set[bytes]]:
-        """Follow live symlinks; return the datasets reached, and the aliases of type TABLE among them."""
+        """Follow live symlinks. Return the datasets reached, and the aliases of type TABLE among them."""
         members, table_aliases, frontier = {seed}, set(), [seed]
         while frontier:
             for source, alias, identifier_type in self._db.fetch_all(_LINKS, self._org, frontier.pop()):

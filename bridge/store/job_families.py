@@ -15,7 +15,7 @@ SELECT source_id, target_id FROM lineage_edge WHERE org_id = ?1 AND source_id {i
 
 
 def logical_jobs(db: Database, org: str, rule: FoldingRule, jobs: Iterable[bytes]) -> dict[bytes, set[bytes]]:
-    """Map each job to the logical jobs it is shown as: itself, unless it is an action that has parents."""
+    """Map each job to the logical jobs that it is shown as: the job itself or, for an action, its parents."""
     logical_jobs_by_job = {job: {job} for job in jobs}
     actions = {
         job
@@ -23,13 +23,12 @@ def logical_jobs(db: Database, org: str, rule: FoldingRule, jobs: Iterable[bytes
         if is_action(*job_type)
     }
     parents_by_action = _read_parents(db, org, actions)
-    parents_by_application = (
-        _read_parents(db, org, set().union(*parents_by_action.values())) if rule.job == "parent" else {}
-    )
+    parents_by_application: dict[bytes, set[bytes]] = {}
+    if rule.job == "parent":
+        parents_by_application = _read_parents(db, org, set().union(*parents_by_action.values()))
     for action, parents in parents_by_action.items():
-        logical_jobs_by_job[action] = set().union(
-            *(parents_by_application.get(parent, {parent}) for parent in parents)
-        )
+        shown_as = [parents_by_application.get(parent, {parent}) for parent in parents]
+        logical_jobs_by_job[action] = set().union(*shown_as)
     return logical_jobs_by_job
 
 

@@ -71,8 +71,8 @@ SELECT virtualtransaction FROM pg_locks WHERE locktype = 'advisory' AND granted 
 """
 _STABLE_TIMEOUT_SECONDS = 30
 _ROW_ERRORS = (pg.DataError, pg.IntegrityError, pg.ProgramLimitExceeded, pg.ProgrammingError, pg.NotSupportedError)
-_BUSY = (pg.SerializationFailure, pg.DeadlockDetected, pg.LockNotAvailable)
-_FULL = (pg.DiskFull, pg.OutOfMemory, pg.TooManyConnections)
+_BUSY_ERRORS = (pg.SerializationFailure, pg.DeadlockDetected, pg.LockNotAvailable)
+_FULL_ERRORS = (pg.DiskFull, pg.OutOfMemory, pg.TooManyConnections)
 
 
 class PostgresDatabase:
@@ -105,7 +105,7 @@ class PostgresDatabase:
         return connection
 
     def _ensure_connected(self) -> psycopg.Connection[tuple[Any, ...]]:
-        """Return the connection, reopened if it was lost, except within a transaction."""
+        """Return the connection. A lost connection is reopened, except within a transaction."""
         if self._connection.closed and not self._in_transaction:
             self._connection = self._connect()
         return self._connection
@@ -232,7 +232,7 @@ class PostgresDatabase:
         """Return the last allocated number once all transactions that may commit a smaller number have ended.
 
         Numbers are allocated before they are committed: a reader that continues after the largest visible one would
-        miss smaller numbers committed later. Waiting blocks no writer; raises StoreBusy after 30 seconds.
+        miss smaller numbers committed later. Waiting blocks no writer. Raises StoreBusy after 30 seconds.
         """
         ((last_seq,),) = self.fetch_all("SELECT last_value FROM run_event_seq")
         writers = set(self.fetch_all(_OPEN_WRITERS, *divmod(_LOG_LOCK, 1 << 32)))
@@ -286,9 +286,9 @@ def translate_error(error: Exception) -> LineageBridgeError:
     sending an event again changes nothing.
     """
     message = str(error).strip().partition("\n")[0]
-    if isinstance(error, _BUSY):
+    if isinstance(error, _BUSY_ERRORS):
         return StoreBusy(f"another transaction holds a lock that is needed ({message})")
-    if isinstance(error, _FULL):
+    if isinstance(error, _FULL_ERRORS):
         return StoreFull(f"the database server has run out of space, memory or connections: {message}")
     if isinstance(error, _ROW_ERRORS):
         return UnstorableRow(message)

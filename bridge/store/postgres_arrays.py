@@ -67,7 +67,7 @@ _ARRAY_CLASSES: dict[type, type[PackedArray]] = {
 
 
 def encode_array(element_type: type, values: Sequence[Any]) -> PackedArray:
-    """Encode values of one type, nulls included; raise UnstorableRow for a value that the type cannot hold."""
+    """Encode values of one type, nulls included. Raises UnstorableRow for a value that the type cannot hold."""
     try:
         elements = b"".join(_ENCODERS[element_type](values))
     except (struct.error, UnicodeEncodeError) as error:

@@ -25,7 +25,7 @@ _MIGRATIONS = Path(__file__).parent / "migrations"
 
 
 def sqlite_schema_version(connection: sqlite3.Connection) -> str | None:
-    """Return the last migration of a SQLite store; None if the store is empty."""
+    """Return the last migration of a SQLite store, or None if the store is empty."""
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     if "alembic_version" not in tables:
         if tables - {"sqlite_sequence"}:
@@ -44,7 +44,7 @@ def schema_version(db: Database) -> str | None:
 
 
 def upgrade_sqlite(path: Path) -> None:
-    """Create the store or upgrade it to the schema of this version; raise IncompatibleStore if it is newer."""
+    """Create the store or upgrade it to the schema of this version. Raises IncompatibleStore if it is newer."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.touch(mode=0o600)  # not readable by other users: facets may contain secrets
     connection = sqlite3.connect(path, timeout=30)
@@ -65,7 +65,7 @@ def upgrade_sqlite(path: Path) -> None:
 
 
 def upgrade_postgres(url: str, name: str) -> None:
-    """Create the store in its database or upgrade it; raise IncompatibleStore if its schema is newer.
+    """Create the store in its database or upgrade it. Raises IncompatibleStore if its schema is newer.
 
     Daemons that start at the same time wait for each other. Creates the partitions of the event log for the next
     days.

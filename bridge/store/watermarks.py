@@ -33,7 +33,7 @@ class Watermarks:
         self._org = org
 
     def get(self, source: str) -> Any:
-        """Return the watermark of a source; None if the source was never read."""
+        """Return the watermark of a source, or None if the source was never read."""
         for (stored,) in self._db.fetch_all(_GET, self._key(source)):
             type_name, encoded = json.loads(stored)
             decoders = {codec_type.__name__: decode for codec_type, (decode, _) in _TEXT_CODECS.items()}

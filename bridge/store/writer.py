@@ -122,10 +122,10 @@ class Writer:
         return self._db.version
 
     def write(self, group: Sequence[IncomingEvent | RejectedInput], positions: Sequence[FilePosition] = ()) -> None:
-        """Commit a group, and the positions in the files that it comes from; on return, both are on disk.
+        """Commit a group, and the positions in the files that it comes from. On return, both are on disk.
 
-        Raises TransientError if nothing was written (or, after a lost connection, if that is unknown), StorageFailure
-        if the store cannot be trusted.
+        Raises TransientError if nothing was written (or, after a lost connection, if that is unknown), and
+        StorageFailure if the store cannot be trusted.
 
         An event that the store rejects is stored with the reason instead, and the rest of the group is stored.
         """
@@ -140,14 +140,14 @@ class Writer:
     def stage(
         self, group: Sequence[IncomingEvent | RejectedInput], positions: Sequence[FilePosition] = ()
     ) -> StagedGroup:
-        """Write a group in a transaction that remains open until `commit`; nothing is durable before then."""
+        """Write a group in a transaction that remains open until `commit`. Nothing is durable before then."""
         try:
             return self._stage(group, positions)
         except UnstorableRow:
             return self._stage([self._without_rejected_rows(item) for item in group], positions)
 
     def commit(self, staged: StagedGroup) -> None:
-        """End the transaction of a staged group; on return, the group is on disk. Any thread may call this."""
+        """Commit the transaction of a staged group. On return, the group is on disk. Any thread may call this."""
         staged.open_transaction.close()
         for row_class, key, row in staged.stored_rows:
             size = len(row.members) if isinstance(row, LineageSetRow) else _ROW_BYTES
@@ -155,7 +155,7 @@ class Writer:
         self._identity_groups.remember_symlinks(staged.changes)
 
     def _without_rejected_rows(self, item: IncomingEvent | RejectedInput) -> IncomingEvent | RejectedInput:
-        """Replace an event that the store rejects: the result has the reason instead of the rows."""
+        """Replace an event that the store rejects by the same event with the reason instead of rows."""
         if isinstance(item, RejectedInput):
             return item
         try:
@@ -177,7 +177,7 @@ class Writer:
     def _write_in_transaction(
         self, changes: Reducer, group: Sequence[IncomingEvent | RejectedInput], positions: Sequence[FilePosition]
     ) -> list[_StoredRow]:
-        """Write a group in the open transaction; returns the rows to cache once they are committed."""
+        """Write a group in the open transaction. Return the rows to cache once they are committed."""
         stored_rows: list[_StoredRow] = []
         new_symlinks = self._identity_groups.find_new_symlinks(changes)
         self._append_events([item for item in group if isinstance(item, IncomingEvent)])
@@ -278,7 +278,8 @@ class Writer:
 
     def _regroup_after_rule_change(self, never_link: tuple[NeverLinkRule, ...]) -> None:
         """Recompute all identity groups if the rules have changed since they were last computed."""
-        name, rules = f"never_link/{self._org}", msgspec.json.encode(sorted(never_link)).decode()
+        name = f"never_link/{self._org}"
+        rules = msgspec.json.encode(sorted(never_link)).decode()
         with self._db.transaction():
             stored_rules = next((value for (value,) in self._db.fetch_all(_GET_RULES, name)), "[]")
             if stored_rules == rules:
@@ -289,9 +290,9 @@ class Writer:
             self._db.execute(_SET_RULES, name, rules)
 
     def file_position(self, path: str) -> FilePosition | None:
-        """Return the position up to which a file was loaded; None if the file was never loaded."""
+        """Return the position up to which a file was loaded, or None if the file was never loaded."""
         rows = self._db.fetch_all(_GET_POSITION, self._org, path)
-        return FilePosition(path, *rows[0]) if rows else None
+        return next((FilePosition(path, file_hash, offset) for file_hash, offset in rows), None)
 
     def delete_rejected(self, payload_hash: bytes) -> None:
         """Delete a rejected input that has since been ingested, and count it as retried."""

@@ -80,7 +80,7 @@ class DatasetArgument(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     name: Name | None = None
 
     def group_id(self, ctx: CommandContext) -> bytes:
-        """Find the identity group of the dataset; raise NotFound if the store does not contain it."""
+        """Find the identity group of the dataset. Raises NotFound if the store does not contain it."""
         if self.id is not None:
             group = ctx.graph.group_of(parse_id(self.id))
             if group is None:
@@ -92,7 +92,7 @@ class DatasetArgument(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
 
 
 def reject_nul_characters(command: Command[Any]) -> None:
-    """Reject text that no store can contain."""
+    """Raise InvalidParameter if a command contains U+0000, which no store can contain."""
     pending: list[Any] = [msgspec.to_builtins(command)]
     while pending:
         value = pending.pop()

@@ -86,12 +86,13 @@ class DefinitionStore:
         *,
         version: str | None = None,
     ) -> RegisteredDefinition:
-        """Register and activate a definition; a definition with known content keeps its number and version."""
+        """Register and activate a definition. A definition with known content keeps its number and version."""
         process = process_id(self.org, kind, namespace, name)
         content = msgspec.json.encode(definition, order="sorted")
+        content_hash = digest(content)
         existing_definitions = self.list_versions(process)
         registered = next(
-            (existing for existing in existing_definitions if existing.content_hash == digest(content)), None
+            (existing for existing in existing_definitions if existing.content_hash == content_hash), None
         )
         if registered is None:
             number = existing_definitions[0].number + 1 if existing_definitions else 1
@@ -102,7 +103,7 @@ class DefinitionStore:
                 )
             registered = RegisteredDefinition(
                 process,
-                digest(content),
+                content_hash,
                 kind,
                 namespace,
                 name,
@@ -125,7 +126,7 @@ class DefinitionStore:
         self._db.execute(_SET_ACTIVE, self.org, process_id(self.org, kind, namespace, name), False)
 
     def activate(self, process: bytes, version: str) -> RegisteredDefinition:
-        """Activate a registered version; raises NotFound if the version is unknown."""
+        """Activate a registered version. Raises NotFound if the version is unknown."""
         registered = next(
             (definition for definition in self.list_versions(process) if definition.version == version), None
         )

@@ -58,7 +58,7 @@ class InvalidationStore:
     def revoke(
         self, dataset: bytes, version: Version, actor: str, partition: str = WHOLE_VERSION
     ) -> InvalidationOutcome:
-        """Revoke the invalidation of all attempts at a version; raises NotFound if the version is valid."""
+        """Revoke the invalidation of all attempts at a version. Raises NotFound if the version is valid."""
         if partition not in version.invalid:
             label = f"partition {partition!r} of version" if partition else "version"
             raise NotFound(f"{label} {version.tag!r} is not marked invalid")

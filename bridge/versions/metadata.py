@@ -40,13 +40,13 @@ class MetadataStore:
         return decode_metadata(next((metadata_json for (metadata_json,) in rows), None))
 
     def patch_dataset(self, dataset: bytes, patch: Metadata, actor: str) -> Metadata:
-        """Patch the metadata of a dataset; return the result."""
+        """Patch the metadata of a dataset, and return the patched metadata."""
         patched = merge_patch(self.get(dataset), patch)
         self._db.execute(_SAVE, self._org, dataset, encode_metadata(patched), actor, self._clock())
         return patched
 
     def patch_version(self, version: Version, patch: Metadata, checksum: str | None = None) -> Metadata:
-        """Patch the metadata of a version and, if given, set its checksum; return the patched metadata."""
+        """Patch the metadata of a version, set its checksum if given, and return the patched metadata."""
         patched = merge_patch(decode_metadata(version.metadata), patch)
         new_checksum = version.checksum if checksum is None else checksum
         self._db.execute(
@@ -61,10 +61,10 @@ def merge_patch(value: Any, patch: Metadata) -> Metadata:
     for key, patch_value in patch.items():
         if patch_value is None:
             patched.pop(key, None)
+        elif isinstance(patch_value, dict):
+            patched[key] = merge_patch(patched.get(key), patch_value)
         else:
-            patched[key] = (
-                merge_patch(patched.get(key), patch_value) if isinstance(patch_value, dict) else patch_value
-            )
+            patched[key] = patch_value
     return patched
 
 

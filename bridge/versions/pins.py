@@ -63,7 +63,7 @@ class PinStore:
         return [_pin_from_row(row) for row in self._db.fetch_all(_OF_DATASET, self._org, dataset, self._clock())]
 
     def find(self, dataset: bytes, name: str) -> Pin:
-        """Find the pin of a dataset by name; raises NotFound if no such pin exists."""
+        """Find the pin of a dataset by name. Raises NotFound if no such pin exists."""
         matching_pin = next((pin for pin in self.list_for_dataset(dataset) if pin.name == name), None)
         if matching_pin is None:
             raise NotFound(f"no pin {name!r} of the dataset in the store, or it has expired")
@@ -84,15 +84,17 @@ class PinStore:
         now = self._clock()
         if expires_at <= now:
             raise InvalidParameter("must be in the future", "until")
-        unpinnable = [_unpinnable_reason(version) for _, version in versions]
-        moved_pins = [self._conflicting_pin(dataset, name, version) for dataset, version in versions]
-        conflicts = [conflict for conflict in [*unpinnable, *moved_pins] if conflict]
+        possible_conflicts = [_unpinnable_conflict(version) for _, version in versions]
+        possible_conflicts += [self._moved_pin_conflict(dataset, name, version) for dataset, version in versions]
+        conflicts = [conflict for conflict in possible_conflicts if conflict]
         if conflicts:
             raise StateConflict("; ".join(f"{conflict['reason']}" for conflict in conflicts), conflicts)
         pins = []
         for dataset, version in versions:
             for version_id in self._other_versions(name, dataset, version.id):
-                self._db.execute(_DELETE, self._org, name, version_id)  # expired, otherwise it would conflict
+                self._db.execute(
+                    _DELETE, self._org, name, version_id
+                )  # these pins have expired: active ones are conflicts
             self._db.execute(
                 _SAVE, self._org, name, version.id, version.dataset, version.tag, actor, now, expires_at, reason
             )
@@ -100,7 +102,7 @@ class PinStore:
         return pins
 
     def unpin(self, name: str, dataset: bytes | None = None) -> list[Pin]:
-        """Remove a pin from one dataset, or from all its datasets; raises NotFound if no such pin exists."""
+        """Remove a pin from one dataset, or from all its datasets. Raises NotFound if no such pin exists."""
         pins = [_pin_from_row(row) for row in self._db.fetch_all(_BY_NAME, self._org, name)]
         removed = [pin for pin in pins if dataset is None or pin.dataset == dataset]
         if not removed:
@@ -113,7 +115,7 @@ class PinStore:
         pins = [_pin_from_row(row) for row in self._db.fetch_all(_BY_NAME, self._org, name)]
         return [pin.version for pin in pins if pin.dataset == dataset and pin.version != kept_version]
 
-    def _conflicting_pin(self, dataset: bytes, name: str, version: Version) -> dict[str, str | None] | None:
+    def _moved_pin_conflict(self, dataset: bytes, name: str, version: Version) -> dict[str, str | None] | None:
         existing = next(
             (pin for pin in self.list_for_dataset(dataset) if pin.name == name and pin.version != version.id), None
         )
@@ -126,8 +128,8 @@ class PinStore:
         return {"version": version.tag, "current": existing.tag, "reason": reason}
 
 
-def _unpinnable_reason(version: Version) -> dict[str, str | None] | None:
-    """Return why a version cannot be pinned; invalid versions can be pinned."""
+def _unpinnable_conflict(version: Version) -> dict[str, str | None] | None:
+    """Return a conflict if the run of a version is not complete. Invalid versions can be pinned."""
     reason = version._replace(invalid={}).unreadable_reason()
     return {"version": version.tag, "reason": f"version {version.tag!r}: {reason}"} if reason else None
 

@@ -84,14 +84,8 @@ class PublicationHistory:
         Readers see the top layer; if it contains only some partitions, the rest is read from the layers below. A
         rollback removes the layers above the version that it returns to.
         """
-        return fold_layers(
-            follow_chain(
-                [
-                    _entry_from_row(row)
-                    for row in self._db.fetch_all(_ENTRIES, self._org, dataset, until, NO_TIME_LIMIT)
-                ]
-            )
-        )
+        rows = self._db.fetch_all(_ENTRIES, self._org, dataset, until, NO_TIME_LIMIT)
+        return fold_layers(follow_chain([_entry_from_row(row) for row in rows]))
 
     def published_datasets(self) -> list[bytes]:
         """List the groups that ever had a published version."""
@@ -101,7 +95,7 @@ class PublicationHistory:
 def follow_chain(entries: Sequence[PublicationEntry]) -> list[PublicationEntry]:
     """Walk the chain back from the newest entry (the first in `entries`), and return it oldest first.
 
-    Datasets that were grouped later have separate histories; only that of the newest entry counts.
+    Datasets that were grouped later have separate histories; only the history of the newest entry counts.
     """
     entries_by_number = {entry.number: entry for entry in entries}
     chain: list[PublicationEntry] = []

@@ -121,7 +121,7 @@ class Publisher:
     def _target_version(
         self, kind: PublicationKind, request: PublicationRequest, published: PublicationEntry | None
     ) -> Version:
-        """Find the version to publish; raise StateConflict or _PublicationRefused if it cannot be published."""
+        """Find the version to publish. Raises StateConflict or _PublicationRefused if it cannot be published."""
         if kind == "publish" and request.selector is not None:
             version = self._resolver.resolve(VersionRequest(request.dataset, request.selector)).version
             if published is None or published.version != version.id:
@@ -149,7 +149,9 @@ class Publisher:
         if expected is None:
             raise _PublicationRefused(f"version {published.tag!r} is published, but none was expected", published.tag)
         version = self._versions.get(request.dataset, published.version)
-        accepted_names = {published.tag, _version_id(published), *((version.tag, version.key) if version else ())}
+        accepted_names: set[str | None] = {published.tag, _version_id(published)}
+        if version is not None:
+            accepted_names |= {version.tag, version.key}
         if expected not in accepted_names:
             raise _PublicationRefused(f"version {published.tag!r} is published, not {expected!r}", published.tag)
 

@@ -20,7 +20,7 @@ from mappers.openlineage.names import canonical_dataset_name
 
 
 class DiscardOutcome(NamedTuple):
-    """Tags of discarded versions, and tags of retained versions with the reasons."""
+    """Discarded versions, and the tags of retained versions with the reasons."""
 
     discarded: list[Version]
     retained: dict[str, list[str]]
@@ -44,29 +44,28 @@ class VersionRegistry:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Run the block in a transaction that holds the registry lock; commits all decisions of the block or none."""
+        """Run the block in a transaction that holds the registry lock, and commit all of its decisions or none."""
         with self.db.transaction():
             self.db.lock(f"registry of {self._org}")
             yield
 
     def find_dataset(self, namespace: str | None, name: str) -> bytes:
-        """Find the group of a dataset by any of its names; raises NotFound if no such dataset exists."""
+        """Find the group of a dataset by any of its names. Raises NotFound if no such dataset exists."""
         group = self.graph.find_by_full_name(name) if namespace is None else self.graph.find_dataset(namespace, name)
         if group is None:
-            raise NotFound(
-                f"no dataset {name!r}{'' if namespace is None else f' in namespace {namespace!r}'} in the store"
-            )
+            scope = "" if namespace is None else f" in namespace {namespace!r}"
+            raise NotFound(f"no dataset {name!r}{scope} in the store")
         return group
 
     def find_dataset_by_id(self, id_: UUID) -> bytes:
-        """Find the group of a dataset by the id of any member; raises NotFound if no such dataset exists."""
+        """Find the group of a dataset by the id of any member. Raises NotFound if no such dataset exists."""
         group = self.graph.group_of(id_.bytes)
         if group is None:
             raise NotFound(f"no dataset with the id {id_} in the store")
         return group
 
     def dataset_id(self, namespace: str, name: str) -> UUID:
-        """Return the stable id of a dataset, which is the same for all its names and known before it is stored.
+        """Return the stable id of a dataset: the same for all its names, and known before the dataset is stored.
 
         A returned id continues to identify the dataset even after the dataset gets other names.
         """

@@ -59,7 +59,7 @@ class VersionResolver:
         self._metadata = MetadataStore(db, org, clock)
 
     def resolve(self, request: VersionRequest) -> Resolution:
-        """Resolve one version; raises NotFound if no version matches, and StateConflict if it must not be read.
+        """Resolve one version. Raises NotFound if no version matches, and StateConflict if it must not be read.
 
         `latest` skips invalid versions. A published or pinned version was chosen deliberately: if it is invalid, or
         if its run has failed since, resolution fails rather than choosing another one. A version that is requested by
@@ -90,9 +90,10 @@ class VersionResolver:
     def _resolve_published(self, request: VersionRequest) -> Resolution:
         dataset, partition, as_of = request.dataset, request.partition, request.selector.as_of
         until = NO_TIME_LIMIT if as_of is None else as_of
-        entries = (
-            self._history.layers(dataset, until) if partition else self._history.list_newest(dataset, 1, until=until)
-        )
+        if partition:
+            entries = self._history.layers(dataset, until)
+        else:
+            entries = self._history.list_newest(dataset, 1, until=until)
         for entry in reversed(entries):
             version = self._versions.get(dataset, entry.version)
             if version is None:

@@ -85,7 +85,7 @@ PartitionField = Annotated[
 
 
 def parse_partition(partition: str | None) -> str:
-    """Parse a partition; raise InvalidParameter if it is malformed."""
+    """Parse a partition. Raises InvalidParameter if it is malformed."""
     if partition is None:
         return WHOLE_VERSION
     try:

@@ -122,7 +122,7 @@ class EdgeEvidence(NamedTuple):
     root: bytes | None
     source: bytes | None
     evidence: EvidenceKind
-    #: Start of the newest run that reports it, in microseconds; NO_TIME_LIMIT if it does not depend on runs.
+    #: Start of the newest run that reports the edge, in microseconds; NO_TIME_LIMIT if no run is needed.
     last_seen: int
 
 

@@ -103,7 +103,7 @@ class LineageGraph:
         return self._names
 
     def upstream(self, datasets: Collection[bytes]) -> set[Edge]:
-        """Find all edges into datasets (group ids), each with its strongest evidence."""
+        """Find the incoming edges of the datasets with these group ids, each with its strongest evidence."""
         return self._fold_into_edges(list(self._edges.into(datasets)))
 
     def downstream(self, datasets: Collection[bytes]) -> set[Edge]:
@@ -116,9 +116,8 @@ class LineageGraph:
         current = evidence if self._granularity == "run" else self._retirement.current(evidence)
         edges = self._strongest_edges(current)
         if self._retired and len(current) < len(evidence):
-            edges = {
-                key: edge._replace(retired=True) for key, edge in self._strongest_edges(evidence).items()
-            } | edges
+            all_edges = self._strongest_edges(evidence)
+            edges = {key: edge._replace(retired=True) for key, edge in all_edges.items()} | edges
         return _drop_redundant_sourceless_edges(set(edges.values()))
 
     def _strongest_edges(self, evidence: list[EdgeEvidence]) -> dict[tuple[object, ...], Edge]:

@@ -76,9 +76,8 @@ class RetirementPolicy:
         """
         if not self._rule.retire_after:
             return {}
-        candidates = {
-            job for job, seen in earliest_seen.items() if seen != NO_TIME_LIMIT
-        } - self._oldest_current.keys()
+        jobs_with_runs = {job for job, seen in earliest_seen.items() if seen != NO_TIME_LIMIT}
+        candidates = jobs_with_runs - self._oldest_current.keys()
         for job in self._possibly_retired_jobs({job: earliest_seen[job] for job in candidates}):
             starts = self.complete_run_starts(job, self._rule.retire_after)
             self._oldest_current[job] = starts[-1] if len(starts) == self._rule.retire_after else 0
@@ -94,7 +93,7 @@ class RetirementPolicy:
         return sorted(starts, reverse=True)[:limit]
 
     def _possibly_retired_jobs(self, earliest_seen: dict[bytes, int]) -> Iterable[bytes]:
-        """Select the jobs whose oldest edge may be retired, judging by their runs since it was last seen."""
+        """Yield the jobs with enough runs since their oldest edge was last seen that the edge may be retired."""
         offset = self._rule.retire_after - 1
         nth_starts = dict(
             self._db.fetch_for_ids(_NTH_NEWEST_START, sorted(earliest_seen), self._org, self._until, offset)
@@ -103,13 +102,11 @@ class RetirementPolicy:
         yield from retirable
         other_jobs = sorted(nth_starts.keys() - retirable)
         if self._rule.job == "parent" and other_jobs:
-            # runs of applications count as well if the job that started them reports no events of those runs
+            # Runs of applications count as well if the job that started them reports no events of those runs.
             job_applications = self._db.fetch_for_ids(_APPLICATIONS, other_jobs, self._org)
             applications = {application for _, application in job_applications}
-            application_starts = (
-                dict(self._db.fetch_for_ids(_NTH_NEWEST_START, sorted(applications), self._org, self._until, 0))
-                if applications
-                else {}
+            application_starts = dict(
+                self._db.fetch_for_ids(_NTH_NEWEST_START, sorted(applications), self._org, self._until, 0)
             )
             yield from {
                 job

@@ -60,7 +60,8 @@ def read_related_facts(db: Database, org: str, groups: list[bytes], ids: list[by
 def _object_list(body: dict[str, Any], key: str) -> Iterator[dict[str, Any]]:
     """List the objects of a list in a facet. Facets are stored as they were sent, so they may have any shape."""
     items = body.get(key)
-    return (item for item in items if isinstance(item, dict)) if isinstance(items, list) else iter(())
+    if isinstance(items, list):
+        yield from (item for item in items if isinstance(item, dict))
 
 
 def governance_terms(governance: dict[str, Any]) -> list[str]:
@@ -70,12 +71,15 @@ def governance_terms(governance: dict[str, Any]) -> list[str]:
         for key in ("tags", "classifications", "glossaryTerms", "dataProducts")
         for term in _string_list(governance, key)
     ]
-    return terms + [word for key in ("domain", "tier", "certification") if (word := _string_value(governance, key))]
+    single_values = [_string_value(governance, key) for key in ("domain", "tier", "certification")]
+    return terms + [value for value in single_values if value]
 
 
 def _string_list(body: dict[str, Any], key: str) -> list[str]:
     items = body.get(key)
-    return [text for text in items if isinstance(text, str)] if isinstance(items, list) else []
+    if not isinstance(items, list):
+        return []
+    return [item for item in items if isinstance(item, str)]
 
 
 def _string_value(body: dict[str, Any], key: str) -> str:
@@ -148,7 +152,7 @@ class _Member(NamedTuple):
 
 
 def build_documents(db: Database, org: str, ids: Collection[bytes]) -> Iterator[SearchDocument]:
-    """Build the entries of the datasets and jobs among these ids, one per identity group or job."""
+    """Build the documents of the datasets and jobs with these ids, one per identity group or job."""
     groups = set(group_ids(db, org, ids).values())
     members = [_Member._make(row) for row in db.fetch_for_ids(_MEMBERS, sorted(groups), org)]
     jobs = [_Member._make(row) for row in db.fetch_for_ids(_JOBS, sorted(set(ids)), org)]

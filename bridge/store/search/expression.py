@@ -14,7 +14,7 @@ class SearchExpression(NamedTuple):
 
 
 def to_fts5(expression: SearchExpression) -> str:
-    """Render for FTS5; tokens contain letters and digits only, so quoting them is enough."""
+    """Render for FTS5. Tokens contain only letters and digits, so quoting them is enough."""
     return _render(expression, " NOT ({0})", " AND ", " OR ", '"{0}"', '"{0}"*')
 
 
@@ -42,7 +42,7 @@ def _render(
 
 
 def to_like(expression: SearchExpression, first_parameter: int) -> tuple[str, list[str]]:
-    """Render as LIKE conditions on words surrounded by spaces; returns the condition and the values to bind.
+    """Render as LIKE conditions on words surrounded by spaces. Return the condition and the values to bind.
 
     The values are numbered from `first_parameter`.
     """

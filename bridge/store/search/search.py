@@ -23,7 +23,7 @@ MAX_COMPARED = 50
 
 
 def similar_names_expression(query: str, filters: tuple[QueryWord, ...]) -> SearchExpression | None:
-    """Build the expression that matches names similar to a one-word query; None for any other query."""
+    """Build the expression for names similar to a one-word query, or return None for any other query."""
     word = _only_word(query)
     if word is None:
         return None
@@ -38,13 +38,14 @@ def closest_words(query: str, names: list[str]) -> list[str]:
 
 
 def _only_word(query: str) -> str | None:
-    """Return the word of a one-word query, if long enough; in a longer query, any word could be mistyped."""
+    """Return the word of a one-word query, if it is long enough. In a longer query, any word could be mistyped."""
     words = parse_query(query)
     if len(words) != 1:
         return None
-    first_alternative = words[0][0]
-    text = first_alternative[0].text
-    return text if len(text) >= _MIN_LENGTH else None
+    (alternatives,) = words
+    first_alternative, *_ = alternatives
+    first_token, *_ = first_alternative
+    return first_token.text if len(first_token.text) >= _MIN_LENGTH else None
 
 
 _ROW = "sort_key, kind, id, hit_json"
@@ -83,7 +84,8 @@ class SearchCriteria(NamedTuple):
     @property
     def is_empty(self) -> bool:
         """True if there are neither words nor filters."""
-        return not self.q.strip() and all(value is None for value in self[1:])
+        _, *filters = self
+        return not self.q.strip() and all(value is None for value in filters)
 
 
 class SearchHit(msgspec.Struct, frozen=True):
@@ -146,7 +148,7 @@ def search(
 def _build_rounds(criteria: SearchCriteria) -> list[SearchExpression]:
     """Build one expression per round, best first: the exact name, all words in the name, all words anywhere.
 
-    Each excludes the matches of the rounds before.
+    Each round excludes the matches of the previous rounds.
     """
     filters = _build_filters(criteria)
     if not criteria.q.strip():
@@ -219,7 +221,8 @@ def _parse_cursor(text: str) -> _SearchCursor:
         decoded = b64decode(text + "=" * (-len(text) % 4), altchars="-_", validate=True)
     except ValueError:
         decoded = b""
-    round_, sort_key = decoded[len(_CURSOR_MAGIC) : len(_CURSOR_MAGIC) + 1], decoded[len(_CURSOR_MAGIC) + 1 :]
-    if not decoded.startswith(_CURSOR_MAGIC) or not round_:
+    content = decoded.removeprefix(_CURSOR_MAGIC)
+    if not decoded.startswith(_CURSOR_MAGIC) or not content:
         raise InvalidParameter("not a cursor that was returned as `next`", "after")
-    return _SearchCursor(round_[0], sort_key)
+    round_, *sort_key = content
+    return _SearchCursor(round_, bytes(sort_key))

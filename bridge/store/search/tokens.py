@@ -59,7 +59,7 @@ def tokenize(texts: Iterable[str]) -> dict[str, None]:
 
 
 def parse_query(query: str) -> list[QueryWord]:
-    """Parse a query: every word must match, and the last one may be a prefix."""
+    """Parse a query into words that must all match; the last word also matches as a prefix."""
     alternatives = (_alternatives(match.group()) for match in _WORD.finditer(_unify_characters(query)))
     words = list(islice((word for word in alternatives if word), MAX_WORDS))
     if words:
@@ -80,7 +80,7 @@ def _unify_characters(text: str) -> str:
 
 @bounded_lru_cache(1 << 14)
 def _tokens_of_word(word: str) -> tuple[str, ...]:
-    """Return the tokens of a word: itself and its parts; in scripts without spaces, its characters and pairs."""
+    """Return the tokens of a word: the word and its parts or, in scripts without spaces, characters and pairs."""
     if _IS_UNSPACED.match(word):
         return tuple(dict.fromkeys((*word, *_character_pairs(word))))
     return tuple(dict.fromkeys(token for token in (_fold(word), *_word_parts(word)) if token))
@@ -89,7 +89,8 @@ def _tokens_of_word(word: str) -> tuple[str, ...]:
 def _alternatives(word: str) -> QueryWord:
     """List the ways in which a word of a query can match: as a whole, or by its parts."""
     if _IS_UNSPACED.match(word):
-        return (tuple(map(QueryToken, (_character_pairs(word) or [word])[:MAX_WORDS])),)
+        characters_or_pairs = _character_pairs(word) or [word]
+        return (tuple(map(QueryToken, characters_or_pairs[:MAX_WORDS])),)
     spellings = dict.fromkeys(((_fold(word),), tuple(_word_parts(word)[:MAX_WORDS])))
     return tuple(tuple(map(QueryToken, tokens)) for tokens in spellings if all(tokens))
 
@@ -108,7 +109,7 @@ def _same_kind_ascii(character: str) -> str:
 
 
 def _character_pairs(word: str) -> list[str]:
-    return [word[i : i + 2] for i in range(len(word) - 1)]
+    return [word[start : start + 2] for start in range(len(word) - 1)]
 
 
 def _fold(word: str) -> str:
@@ -157,8 +158,9 @@ def namespace_filter(pattern: str) -> QueryWord:
 
 
 def query_words(first_letter: str, query: str) -> tuple[QueryWord, ...]:
-    """Parse a query into tokens with this first letter."""
-    return tuple(
-        tuple(tuple(token._replace(text=first_letter + token.text) for token in tokens) for tokens in word)
-        for word in parse_query(query)
-    )
+    """Parse a query, and prefix each of its tokens with this first letter."""
+
+    def with_first_letter(tokens: tuple[QueryToken, ...]) -> tuple[QueryToken, ...]:
+        return tuple(token._replace(text=first_letter + token.text) for token in tokens)
+
+    return tuple(tuple(map(with_first_letter, alternatives)) for alternatives in parse_query(query))
