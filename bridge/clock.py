@@ -4,5 +4,5 @@ import time
 
 
 def now_micros() -> int:
-    """Current time in microseconds since the epoch."""
+    """Return the current time in microseconds since the epoch."""
     return time.time_ns() // 1_000

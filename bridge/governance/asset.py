@@ -137,7 +137,7 @@ class Asset(Section):
 
     @property
     def is_pattern(self) -> bool:
-        """Whether the asset may match several datasets."""
+        """True if the asset may match several datasets."""
         return bool(_WILDCARDS & {*self.namespace, *self.name})
 
 

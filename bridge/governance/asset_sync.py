@@ -51,7 +51,7 @@ class DatasetPlan(NamedTuple):
 
     @property
     def has_differences(self) -> bool:
-        """Whether files, store and OpenMetadata differ."""
+        """True if files, store and OpenMetadata differ."""
         diff = self.remote_diff
         openmetadata_differs = diff and (diff.changes or diff.remote.fields or diff.remote.conflicts or diff.problems)
         return bool(self.store_changes or self.changed_facets or openmetadata_differs or self.imported_fields)

@@ -53,7 +53,7 @@ class AssetMatcher:
         return result
 
     def _is_table(self, asset: Asset) -> bool:
-        """Whether an asset names a table of OpenMetadata instead of a dataset."""
+        """Return True if an asset names a table of OpenMetadata instead of a dataset."""
         is_dotted = asset.namespace.count(".") >= _MIN_DOTS and "://" not in asset.namespace
         return is_dotted and not self._assets.has_namespace(asset.namespace)
 

@@ -13,7 +13,7 @@ def fingerprint(head: bytes, end: int) -> bytes:
 
 
 def is_same_file(position: FilePosition, head: bytes, size: int) -> bool:
-    """True if a file still begins with the ingested part that a position describes."""
+    """Return True if a file still begins with the ingested part that a position describes."""
     return size >= position.offset and fingerprint(head, position.offset) == position.fingerprint
 
 

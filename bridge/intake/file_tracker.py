@@ -39,7 +39,7 @@ class FollowedFile:
         return [stored_path(path) for path in names_before_rotation(self.path)]
 
     def has_incomplete_line(self) -> bool:
-        """True if an unreported incomplete line follows the ingested part."""
+        """Return True if an unreported incomplete line follows the ingested part."""
         return not self.has_more and self.size > self.end and not self.incomplete_line_reported
 
     def resume(self, head: bytes, positions: Iterable[FilePosition]) -> bool:
@@ -155,7 +155,7 @@ class FileTracker:
         return line
 
     def is_idle(self, file: FollowedFile) -> bool:
-        """True if a file has nothing left to read and has not changed for a while."""
+        """Return True if a file has nothing left to read and has not changed for a while."""
         return not file.has_more and self._clock() - file.changed_at > _IDLE_SECONDS
 
     def release(self, files: Iterable[FollowedFile]) -> None:

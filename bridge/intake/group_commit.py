@@ -87,7 +87,7 @@ class GroupCommitter:
         return 0.0 if waiting_since is None else self._clock() - waiting_since
 
     def is_full(self) -> bool:
-        """True if no more events may wait."""
+        """Return True if no more events may wait."""
         return self._pending_count >= self._max_pending
 
     async def commit(self, items: Sequence[IncomingEvent | RejectedInput], *positions: FilePosition) -> None:

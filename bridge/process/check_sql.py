@@ -22,7 +22,7 @@ class CheckOutcome(NamedTuple):
 
     @property
     def blocks(self) -> bool:
-        """Whether the outcome prevents publication."""
+        """True if the outcome prevents publication."""
         return not self.passed and self.check.severity == "fail"
 
     def __str__(self) -> str:

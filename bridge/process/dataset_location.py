@@ -21,7 +21,7 @@ class DatasetLocation(NamedTuple):
 
     @property
     def is_mutable(self) -> bool:
-        """Whether the dataset is updated in place, so that older versions cannot be read."""
+        """True if the dataset is updated in place, so that older versions cannot be read."""
         return updates_in_place(self.namespace)
 
     def __str__(self) -> str:

@@ -131,7 +131,7 @@ class Output(DatasetSpec):
 
     @property
     def replaces_partitions(self) -> bool:
-        """Whether only written partitions are replaced."""
+        """True if only written partitions are replaced."""
         return self.mode == "overwrite" and bool(self.partition_by) and self.replace == "partitions"
 
 

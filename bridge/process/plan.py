@@ -130,5 +130,5 @@ class Plan(NamedTuple):
 
     @property
     def is_up_to_date(self) -> bool:
-        """Whether every output is already published."""
+        """True if every output is already published."""
         return self.all_outputs_exist and all(output.existing_version == output.published for output in self.outputs)

@@ -283,12 +283,12 @@ def _was_rolled_back(version: str | None, publications: Iterable[Publication]) -
 
 
 def _extends_published(output: Output) -> bool:
-    """Whether a new version contains parts of the published version."""
+    """Return True if a new version contains parts of the published version."""
     return output.mode != "overwrite" or output.replaces_partitions
 
 
 def _contains_run(base: VersionManifest, key: str, output: Output) -> bool:
-    """Whether a version already contains the output of a run with this key."""
+    """Return True if a version already contains the output of a run with this key."""
     keys = [root.key for root in base.roots] if output.mode == "append" else [base.key]
     return any(root_key.partition("@")[0] == key for root_key in keys)
 

@@ -62,7 +62,7 @@ _SHOWN_COLUMNS = 20
 
 
 def require_column(ctx: QueryContext, dataset: bytes, column: str) -> None:
-    """If a dataset has no such column, raise a NotFound that lists the known columns."""
+    """Raise NotFound, with a list of the known columns, if a dataset does not have this column."""
     columns = [name for (name,) in ctx.db.fetch_all(_COLUMNS, ctx.org, dataset) if name]
     if column not in columns:
         ellipsis = ", …" if len(columns) > _SHOWN_COLUMNS else ""
