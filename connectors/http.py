@@ -12,11 +12,11 @@ import msgspec
 
 from connectors.errors import ConfigError, NoResponse, Unreachable
 
-#: Tests use it to replace the network.
+#: Tests pass their own transport instead of using the network.
 Transport = httpx.BaseTransport
 
 _SUCCESS, _REDIRECTION, _CLIENT_ERROR = 200, 300, 400
-#: Close idle connections after this time, before servers do: a request on a closed connection gets no response.
+#: Close idle connections before servers do, because a request on a closed connection gets no response.
 _IDLE_SECONDS = 50.0
 
 
@@ -52,7 +52,7 @@ class HttpResponse(NamedTuple):
         return self.body.decode(errors="replace")
 
     def has_member(self, name: str) -> bool:
-        """True if the body is a JSON object with this member; the values are not decoded."""
+        """Return whether the body is a JSON object with this member; the values are not decoded."""
         with suppress(msgspec.DecodeError):
             return name in msgspec.json.decode(self.body, type=dict[str, msgspec.Raw])
         return False
@@ -63,7 +63,7 @@ class HttpResponse(NamedTuple):
 
 
 class HttpSession:
-    """HTTP session with one server over a few persistent connections. Several threads may share it."""
+    """Thread-safe HTTP session with one server over a few persistent connections."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class HttpSession:
         headers: Mapping[str, str] | None = None,
         read_seconds: float | None = None,
     ) -> HttpResponse:
-        """Send a request; raises Unreachable if nothing was sent, NoResponse if the outcome is unknown."""
+        """Send a request; raises Unreachable if nothing was sent, and NoResponse if the outcome is unknown."""
         timeouts = self._timeouts if read_seconds is None else self._timeouts._replace(read=read_seconds)
         try:
             response = self._client.request(
@@ -143,10 +143,11 @@ def _is_valid_url(url: str) -> bool:
 
 
 def retry_after_seconds(response: HttpResponse, now: datetime | None = None) -> float | None:
-    """Parse the Retry-After header, which contains seconds or a date; None if it is missing or invalid."""
+    """Return the delay in the Retry-After header (seconds or a date), or None if it is missing or invalid."""
     value = response.headers.get("retry-after", "").strip()
     if value.isdecimal():
         return float(value)
     with suppress(ValueError, TypeError):
-        return max(0.0, (parsedate_to_datetime(value) - (now or datetime.now(UTC))).total_seconds())
+        delay = parsedate_to_datetime(value) - (now or datetime.now(UTC))
+        return max(0.0, delay.total_seconds())
     return None

@@ -2,7 +2,7 @@
 
 import random
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from threading import BoundedSemaphore, Lock
 from typing import Any, NamedTuple, Protocol
 
@@ -37,7 +37,7 @@ class RateLimiter:
             return
         with self._lock:
             now = self._clock()
-            # Negative while callers wait, by the number of waiting calls.
+            # Negative while callers wait; the absolute value is the number of waiting calls.
             self._available = min(self._burst, self._available + (now - self._updated_at) * self._rate) - 1
             self._updated_at = now
             wait = max(0.0, -self._available / self._rate)
@@ -62,7 +62,9 @@ def retry_policy(
     def is_retryable(error: BaseException) -> bool:
         if isinstance(error, TargetUnavailable):
             return (error.retry_after or 0.0) <= _MAX_RETRY_AFTER_SECONDS
-        return retry_without_response if isinstance(error, NoResponse) else isinstance(error, Unreachable)
+        if isinstance(error, NoResponse):
+            return retry_without_response
+        return isinstance(error, Unreachable)
 
     return Retrying(
         stop=stop_after_attempt(attempts),
@@ -74,7 +76,7 @@ def retry_policy(
 
 
 def _seconds_until_retry(state: RetryCallState) -> float:
-    """Return the pause that the server asks for or a random pause (to spread out clients), whichever is longer."""
+    """Return the longer of the pause that the server asks for and a random pause, which spreads out clients."""
     error = state.outcome.exception() if state.outcome else None
     requested = error.retry_after if isinstance(error, TargetUnavailable) else None
     return max(requested or 0.0, random.uniform(_MIN_PAUSE_SECONDS, _MAX_PAUSE_SECONDS))  # noqa: S311 - not used for security
@@ -87,7 +89,7 @@ class TokenProvider(Protocol):
         """Return the current token."""
 
     def refresh(self, rejected_token: str) -> bool:
-        """Replace a token that the server rejected; False without a replacement."""
+        """Replace a token that the server rejected; returns False if there is no replacement."""
 
     def close(self) -> None:
         """Close connections, if any."""
@@ -105,21 +107,21 @@ class StaticToken(NamedTuple):
         return self.value
 
     def refresh(self, rejected_token: str) -> bool:  # noqa: ARG002 - the signature is the protocol's
-        """Return False: a static token has no replacement."""
+        """Return False, because a static token has no replacement."""
         return False
 
     def close(self) -> None:
         """Do nothing: there is no connection."""
 
 
-#: Returns the error that a response represents; None if the response is acceptable.
+#: Returns the error that a response represents, or None if the response is acceptable.
 ResponseCheck = Callable[[HttpResponse], LineageBridgeError | None]
 _JSON = {"Content-Type": "application/json"}
 _UNAUTHORIZED = 401
 
 
 class ThrottledSession:
-    """Sends requests without retries, within limits on rate and concurrency. Several threads may share it."""
+    """Thread-safe session that sends requests without retries, within limits on rate and concurrency."""
 
     def __init__(
         self,
@@ -161,23 +163,31 @@ class ThrottledSession:
 
         If the token is rejected and a new token is available, the request is sent once more.
         """
-        encoded = None if body is None else _encode_json(body)
-        content_type = {} if encoded is None else _JSON
+        encoded_body = None if body is None else _encode_json(body)
+        content_type = {} if body is None else _JSON
+        provider = self._token if with_token else None
+
+        def send(authorization: dict[str, str]) -> HttpResponse:
+            self._rate_limiter.acquire()
+            with self._slots:
+                self._on_request(operation)
+                return self._session.request(
+                    method,
+                    path,
+                    body=encoded_body,
+                    parameters=params,
+                    headers={**content_type, **authorization, **(headers or {})},
+                    read_seconds=read_seconds,
+                )
+
         try:
-            for authorization in self._authorizations() if with_token else [{}]:
-                self._rate_limiter.acquire()
-                with self._slots:
-                    self._on_request(operation)
-                    response = self._session.request(
-                        method,
-                        path,
-                        body=encoded,
-                        parameters=params,
-                        headers={**content_type, **authorization, **(headers or {})},
-                        read_seconds=read_seconds,
-                    )
-                if response.status != _UNAUTHORIZED:
-                    break
+            if provider is None:
+                response = send({})
+            else:
+                token = provider.get()
+                response = send(_bearer(token))
+                if response.status == _UNAUTHORIZED and provider.refresh(token):
+                    response = send(_bearer(provider.get()))
             if error := check_response(response):
                 raise error
         except LineageBridgeError:
@@ -185,20 +195,10 @@ class ThrottledSession:
             raise
         return response
 
-    def _authorizations(self) -> Iterator[dict[str, str]]:
-        """Yield a header with the current token; if the caller continues, yield one with a new token, if any."""
-        if self._token is None:
-            yield {}
-            return
-        token = self._token.get()
-        yield _bearer(token)
-        if self._token.refresh(token):
-            yield _bearer(self._token.get())
-
 
 def _bearer(token: str) -> dict[str, str]:
     if not (token.isascii() and token.isprintable() and " " not in token):
-        # the error of the HTTP library would contain the token
+        # The error of the HTTP library would contain the token.
         raise TargetMisconfigured("the token contains spaces, line breaks or invalid characters: copy it again")
     return {"Authorization": f"Bearer {token}"}
 

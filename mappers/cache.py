@@ -32,7 +32,7 @@ class BoundedCache(dict[K, V]):
 
 
 def bounded_lru_cache(maxsize: int) -> Callable[[Callable[P, V]], Callable[P, V]]:
-    """Like `lru_cache`, for functions of strings; does not cache calls with a string of more than 512 characters."""
+    """Cache the results of a function of strings; calls with a string of more than 512 characters are not cached."""
 
     def decorate(function: Callable[P, V]) -> Callable[P, V]:
         cached_function: Any = lru_cache(maxsize=maxsize)(function)

@@ -27,4 +27,4 @@ class InputTooLarge(PermanentError):
 
 
 class InvalidSql(PermanentError):
-    """A text is not a single read-only query, or it names columns that do not exist."""
+    """SQL text is not a single read-only query, or names columns that do not exist."""

@@ -43,7 +43,7 @@ class _JdbcServer(NamedTuple):
 
 
 def parse_jdbc_url(url: str) -> JdbcDatabase | None:
-    """Parse a JDBC URL; None if the text is not a JDBC URL. The result contains no user name or password."""
+    """Parse a JDBC URL; returns None if the text is not a JDBC URL. The result contains no credentials."""
     match = _JDBC_URL.fullmatch(url.strip())
     if match is None:
         return None
@@ -64,7 +64,9 @@ def parse_jdbc_url(url: str) -> JdbcDatabase | None:
 
 def _parse_server(location: str) -> _JdbcServer | None:
     match = _SERVER.fullmatch(location)
-    return _JdbcServer(_without_login(match["hosts"]), match["database"] or "") if match else None
+    if match is None:
+        return None
+    return _JdbcServer(_without_login(match["hosts"]), match["database"] or "")
 
 
 def _parse_oracle(location: str) -> _JdbcServer | None:
@@ -75,10 +77,10 @@ def _parse_oracle(location: str) -> _JdbcServer | None:
     if "(" in target:
         descriptor = {key.lower(): value for key, value in re.findall(r"\(\s*(\w+)\s*=\s*([^()\s]+)\s*\)", target)}
         host, port = descriptor.get("host", ""), descriptor.get("port", "")
-        return _JdbcServer(
-            f"{host}:{port}" if host and port else host, descriptor.get("service_name") or descriptor.get("sid", "")
-        )
-    if _TNS_ALIAS.fullmatch(alias := target.partition("?")[0]):
+        service = descriptor.get("service_name") or descriptor.get("sid", "")
+        return _JdbcServer(f"{host}:{port}" if host and port else host, service)
+    alias = target.partition("?")[0]
+    if _TNS_ALIAS.fullmatch(alias):
         return _JdbcServer("", alias=alias)
     target = re.sub(r"^(?:\w+:)?//", "", target).partition("?")[0]
     host, slash, service = target.partition("/")
@@ -101,9 +103,8 @@ def _parse_sql_server(location: str) -> _JdbcServer | None:
     if not colon and not _PORT.search(server):
         port = properties.get("portnumber", "")
     database = match["database"] or properties.get("databasename") or properties.get("database", "")
-    return _JdbcServer(
-        f"{server}:{port}" if port else server, database, instance or properties.get("instancename", "")
-    )
+    instance = instance or properties.get("instancename", "")
+    return _JdbcServer(f"{server}:{port}" if port else server, database, instance)
 
 
 def _parse_teradata(location: str) -> _JdbcServer | None:

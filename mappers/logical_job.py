@@ -36,7 +36,7 @@ class JobAncestry(NamedTuple):
 
 
 def is_action(integration: str | None, job_type: str | None) -> bool:
-    """True if the Spark listener reported the job for a single action."""
+    """Return whether the Spark listener reported the job for a single action."""
     return (integration or "").upper() == "SPARK" and (job_type or "").upper() in ACTION_TYPES
 
 
@@ -55,4 +55,6 @@ def step_name(rule: FoldingRule, leaf: str, application: str | None, target: str
     """Name a step of an application after the dataset that the step wrote, if any."""
     if rule.step == "effect" and target is not None:
         return f"write {short_name(target)}"
-    return leaf.removeprefix(f"{application}.") if application else leaf
+    if application:
+        return leaf.removeprefix(f"{application}.")
+    return leaf

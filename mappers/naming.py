@@ -19,30 +19,34 @@ _STORAGE_SCHEMES = {"file", "s3", "gs", "abfss", "abfs", "wasbs", "wasb", "hdfs"
 def canonical_namespace(namespace: str) -> str:
     """Normalize the scheme of a namespace: `s3a://b` and `s3://b` are the same bucket."""
     match = _SCHEME.match(namespace)
-    scheme = _SCHEME_ALIASES.get(match.group(1).lower()) if match else None
-    return f"{scheme}{namespace[match.end(1) :]}" if match and scheme else namespace
+    if match is None or match.group(1).lower() not in _SCHEME_ALIASES:
+        return namespace
+    return _SCHEME_ALIASES[match.group(1).lower()] + namespace[match.end(1) :]
 
 
 @bounded_lru_cache(4096)
 def source_type(namespace: str) -> str:
     """Return the system behind a namespace in lower case, such as `postgres`, `file` or `kafka`."""
     match = _SCHEME.match(namespace)
-    return (match.group(1) if match else namespace.partition("/")[0]).lower()
+    system = match.group(1) if match else namespace.partition("/")[0]
+    return system.lower()
 
 
 def updates_in_place(namespace: str) -> bool:
-    """True if the system updates tables in place, so that earlier versions are not readable."""
+    """Return whether the system updates tables in place, so that earlier versions are not readable."""
     return source_type(canonical_namespace(namespace)) in _IN_PLACE_SYSTEMS
 
 
 def storage_path(namespace: str, name: str) -> str | None:
-    """Return the full path of a dataset that is stored in files; None for other datasets."""
+    """Return the full path of a dataset that is stored in files, or None for other datasets."""
     if source_type(namespace) not in _STORAGE_SCHEMES:
         return None
     if "://" in namespace:
         return f"{namespace.rstrip('/')}/{name.lstrip('/')}"
     # The name of a table in a file-based warehouse, such as `db.t` in `file:/warehouse`, is not a path.
-    return None if ":" in namespace and not name.startswith("/") else name
+    if ":" in namespace and not name.startswith("/"):
+        return None
+    return name
 
 
 def short_name(name: str) -> str:

@@ -60,7 +60,7 @@ _OTHER_SECRETS = (
     re.compile(rf"(\bidentified\s+(?:with\s+\S+\s+)?(?:by|as)\s+(?:values\s+)?){_VALUE}", re.IGNORECASE),
     re.compile(rf"(\bidentified\s+by\s+\S+\s+replace\s+){_VALUE}", re.IGNORECASE),
 )  # fmt: skip
-#: A text that contains none of these contains no secret.
+#: Text that contains none of these contains no secret.
 _HINT = re.compile(
     r"pass|pwd|secret|token|key|cred|://|jdbc:|@|\s-[aAkKpPuUwx]|--user|userid|using|logon|identified|bearer|basic"
     r"|sqlplus|sqlldr|sqlcl|rman|\b(?:exp|imp)", re.IGNORECASE
@@ -103,4 +103,6 @@ def redact_document(value: Any) -> Any:
         return {key: MASK if is_secret_name(key) else redact_document(member) for key, member in value.items()}
     if isinstance(value, list):
         return [redact_document(item) for item in value]
-    return redact_url(value) if isinstance(value, str) else value
+    if isinstance(value, str):
+        return redact_url(value)
+    return value

@@ -5,6 +5,8 @@ from functools import lru_cache
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+#: Length of a time with microseconds and without a time zone.
+_MICROSECONDS_CHARACTERS = 26
 #: The latest time that can be formatted.
 MAX_MICROS = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
 
@@ -25,7 +27,7 @@ def parse_timestamp(text: str) -> tuple[int, str | None]:
     if time.tzinfo is None:
         time = time.replace(tzinfo=UTC)
         note = "has no time zone: read as UTC"
-    elif len(text) > 26 and len(text.partition(".")[2].rstrip("Zz0123456789")) < len(text) - 26:
+    elif len(text) > _MICROSECONDS_CHARACTERS and text[-1] in "Zz":
         note = _precision_note(text)
     try:
         return (time - _EPOCH) // _MICROSECOND, note

@@ -22,7 +22,7 @@ def make_openmetadata_client(
     on_call: Callable[[str], None] = lambda _: None,
     on_failed_call: Callable[[str], None] = lambda _: None,
 ) -> OpenMetadataClient:
-    """Build a client of the configured OpenMetadata server; raises ConfigError if no host is configured."""
+    """Build a client for the configured OpenMetadata server; raises ConfigError if no host is configured."""
     host = settings.server.host
     if host is None:
         raise ConfigError("openmetadata.server.host is not set: name the server, such as https://om.example.com")
@@ -47,19 +47,21 @@ def _token_provider(auth: OpenMetadataAuthSettings, host: str) -> TokenProvider:
     if missing is not None:
         raise ConfigError(f"openmetadata.auth.{missing.key} {missing.message}")
     if auth.type == "basic":
-        login = HttpSession(host, timeouts=_TARGET_TIMEOUTS, connections=1)
-        return login_token(login, auth.username or "", _secret_value(auth.password))
+        login_session = HttpSession(host, timeouts=_TARGET_TIMEOUTS, connections=1)
+        return login_token(login_session, auth.username or "", _secret_value(auth.password))
     if auth.type == "oauth":
         token_session = HttpSession(auth.token_url or "", timeouts=_TARGET_TIMEOUTS, connections=1)
         return oauth_client_token(token_session, auth.client_id or "", _secret_value(auth.client_secret), auth.scope)
-    return file_token(auth.token_file) if auth.token_file else StaticToken(_secret_value(auth.jwt_token).strip())
+    if auth.token_file:
+        return file_token(auth.token_file)
+    return StaticToken(_secret_value(auth.jwt_token).strip())
 
 
 def _secret_value(value: SecretStr | None) -> str:
     return value.get_secret_value() if value else ""
 
 
-def make_session(
+def make_throttled_session(
     settings: MarquezSettings | WebhookSettings,
     url: str,
     on_call: Callable[[str], None],
@@ -86,5 +88,5 @@ def make_marquez_client(
     if url is None:
         raise ConfigError("marquez.url is not set: name the server, such as http://127.0.0.1:5000")
     return MarquezClient(
-        make_session(settings, url, on_call, on_failed_call), attempts=settings.retry_config.max_attempts
+        make_throttled_session(settings, url, on_call, on_failed_call), attempts=settings.retry_config.max_attempts
     )

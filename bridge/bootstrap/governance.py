@@ -23,7 +23,7 @@ from bridge.sync.openmetadata.target import OpenMetadataTarget
 
 @contextmanager
 def open_asset_sync(settings: Settings, on_call: Callable[[str], None] = lambda _: None) -> Iterator[AssetSync]:
-    """Open asset sync on the store and, if enabled, OpenMetadata."""
+    """Open the sync of assets with the store and, if it is enabled, with OpenMetadata."""
     with closing(make_writer(settings)) as writer, closing(open_background_connection(settings)) as db:
         openmetadata = (
             make_openmetadata_sync(settings, on_call, lambda _: None, lambda _: None)
@@ -47,10 +47,11 @@ def open_asset_sync(settings: Settings, on_call: Callable[[str], None] = lambda 
 def open_asset_watcher(
     settings: Settings, on_call: Callable[[str], None], on_failed_call: Callable[[str], None]
 ) -> Iterator[AssetWatcher]:
-    """Open the asset watcher on separate connections."""
+    """Open the asset watcher with its own connections."""
     governance, org, target = settings.governance, settings.org, OpenMetadataTarget.name
     with closing(make_writer(settings)) as writer, closing(open_background_connection(settings)) as db:
-        reader, items = make_event_reader(settings), SyncItemStore(db, org, target, now_micros)
+        reader = make_event_reader(settings)
+        items = SyncItemStore(db, org, target, now_micros)
         applier = AssetApplier(db, org, items, reader, writer, now_micros)
         contracts = ContractChecker(db, org, reader, writer) if governance.contracts else None
         watcher = AssetWatcher([Path(path) for path in governance.assets], applier, contracts, time.monotonic)

@@ -17,7 +17,7 @@ from mappers.openlineage.row_builder import MappingOptions
 
 
 def tune_garbage_collector() -> None:
-    """Run the garbage collector less often: events leave no reference cycles, and each run would scan every cache."""
+    """Make garbage collections rare: events leave no reference cycles, and each collection scans all caches."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 20, 100)
@@ -59,6 +59,6 @@ def make_file_follower(
 
 
 def make_event_importer(settings: Settings) -> EventImporter:
-    """Open the importer of an export; creates or upgrades the store first."""
+    """Open an importer of exported events; creates or upgrades the store first."""
     db = open_for_writing(settings)
     return EventImporter(make_event_reader(settings), make_writer_on(settings, db), db, settings.org)

@@ -10,7 +10,7 @@ from connectors.openlineage.http import BridgeClient
 
 
 def open_process_backend(settings: Settings, url: str | None, api_key: str | None) -> ProcessBackend:
-    """Connect a process to the service at `url`, or to the configured store, which is created or upgraded first."""
+    """Connect a process to the service at `url`, or to the configured store; creates or upgrades the store first."""
     if url is not None:
         return RemoteBackend(BridgeClient(url, api_key=api_key))
     writer = make_writer(settings)

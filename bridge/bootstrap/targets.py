@@ -4,7 +4,7 @@ from collections.abc import Callable
 from contextlib import closing
 from typing import NamedTuple
 
-from bridge.bootstrap.clients import make_marquez_client, make_openmetadata_client, make_session
+from bridge.bootstrap.clients import make_marquez_client, make_openmetadata_client, make_throttled_session
 from bridge.bootstrap.store import folding_rule, open_background_connection
 from bridge.clock import now_micros
 from bridge.governance.asset_sync import OpenMetadataSync
@@ -36,7 +36,7 @@ def make_reconciler(
     on_failed_call: Callable[[str], None] = lambda _: None,
     on_pushed: Callable[[float], None] = lambda _: None,
 ) -> Reconciler:
-    """Open the reconciler of a target on separate connections."""
+    """Open the reconciler of a target with its own connections."""
     if name is TargetName.openmetadata:
         return make_openmetadata_sync(settings, on_call, on_failed_call, on_pushed).reconciler
     parts = _open_reconciler_parts(settings, name, on_call, on_failed_call, on_pushed)
@@ -58,12 +58,12 @@ class _ReconcilerParts(NamedTuple):
 
     def build_reconciler(self, target: SyncTarget, items: SyncItemStore) -> Reconciler:
         """Build the reconciler of a target; its heartbeat uses a separate connection."""
-        settings = target_settings(self.settings, self.name)
-        heartbeat_db, org = open_background_connection(self.settings), self.settings.org
+        org, sync_settings = self.settings.org, target_settings(self.settings, self.name)
+        heartbeat_db = open_background_connection(self.settings)
         heartbeat = Heartbeat(heartbeat_db, WorkerLease(heartbeat_db, org, self.name, now_micros, items.worker.id))
         return Reconciler(
-            self.db, org, target, items, now_micros, backoff=settings.retry_config.backoff_seconds,
-            compare_seconds=settings.comparison_interval_seconds, heartbeat=heartbeat, calls=self.calls,
+            self.db, org, target, items, now_micros, backoff=sync_settings.retry_config.backoff_seconds,
+            compare_seconds=sync_settings.comparison_interval_seconds, heartbeat=heartbeat, calls=self.calls,
             on_pushed=self.on_pushed,
         )  # fmt: skip
 
@@ -75,9 +75,10 @@ def _open_reconciler_parts(
     on_failed_call: Callable[[str], None],
     on_pushed: Callable[[float], None],
 ) -> _ReconcilerParts:
-    calls = CallCounter(settings.org, name, now_micros)
-    callbacks = _call_both(calls.count_call, on_call), _call_both(calls.count_failure, on_failed_call)
-    return _ReconcilerParts(settings, name, open_background_connection(settings), calls, *callbacks, on_pushed)
+    db, calls = open_background_connection(settings), CallCounter(settings.org, name, now_micros)
+    count_call = _call_both(calls.count_call, on_call)
+    count_failure = _call_both(calls.count_failure, on_failed_call)
+    return _ReconcilerParts(settings, name, db, calls, count_call, count_failure, on_pushed)
 
 
 def make_openmetadata_sync(
@@ -101,7 +102,8 @@ def _make_marquez_target(settings: Settings, parts: _ReconcilerParts, items: Syn
 
 def _make_webhook_target(settings: Settings, parts: _ReconcilerParts, items: SyncItemStore) -> WebhookTarget:
     webhook = settings.webhook
-    client = WebhookClient(make_session(webhook, webhook.url or "", parts.on_call, parts.on_failed_call))
+    session = make_throttled_session(webhook, webhook.url or "", parts.on_call, parts.on_failed_call)
+    client = WebhookClient(session)
     return WebhookTarget(parts.db, settings.org, client, items, folding_rule(settings), webhook.states)
 
 
@@ -114,7 +116,7 @@ def _call_both(first: Callable[[str], None], second: Callable[[str], None]) -> C
 
 
 def disable_sync_target(settings: Settings, name: TargetName) -> bool:
-    """Stop writing dirty marks for a target; returns whether it was enabled."""
+    """Stop writing dirty marks for a target; returns whether the target was enabled."""
     with closing(open_background_connection(settings)) as db:
         enabled = is_enabled(db, settings.org, name)
         if enabled:
@@ -124,7 +126,7 @@ def disable_sync_target(settings: Settings, name: TargetName) -> bool:
         return enabled
 
 
-def open_queue(settings: Settings, name: TargetName) -> DeadLetters:
+def open_dead_letters(settings: Settings, name: TargetName) -> DeadLetters:
     """Open the dead letters of a target, to retry or drop them."""
     return DeadLetters(open_background_connection(settings), settings.org, name, now_micros)
 

@@ -16,7 +16,7 @@ def config_errors(error: ConfigError) -> Iterator[Finding]:
 
 
 def check(paths: Sequence[Path], secrets: Mapping[str, Path], settings: Settings) -> Iterator[Finding]:
-    """Report the files read, and secret files that other users can read."""
+    """Report the configuration files that were read and any secret files that other users can read."""
     sources = ", ".join(map(str, paths)) or "no file (defaults and environment only)"
     server = settings.server
     yield Finding(Level.ok, "config", f"read {sources}")

@@ -8,7 +8,7 @@ from mappers.errors import LineageBridgeError
 
 
 class Level(StrEnum):
-    """Severity, best first."""
+    """Severity of a finding, from best to worst."""
 
     ok = "ok"
     warning = "warning"
@@ -16,7 +16,7 @@ class Level(StrEnum):
 
 
 class Finding(NamedTuple):
-    """Result of a check, with a remedy unless it passed."""
+    """Result of a check, with a remedy if the check did not pass."""
 
     level: Level
     subject: str
@@ -32,7 +32,7 @@ class Finding(NamedTuple):
 
 
 def run_check(subject: str, check: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
-    """Run a check; an exception becomes a finding."""
+    """Run a check and report an exception as a finding."""
     try:
         yield from check()
     except Exception as error:  # noqa: BLE001 - reported as a finding; the other checks continue
@@ -41,6 +41,6 @@ def run_check(subject: str, check: Callable[[], Iterator[Finding]]) -> Iterator[
 
 
 def skip_checks(subjects: Iterable[str], reason: str) -> Iterator[Finding]:
-    """Report each skipped check as a finding."""
+    """Report one finding for each skipped check."""
     for subject in subjects:
         yield Finding(Level.warning, subject, f"not checked: {reason}", "fix that first, then run the checks again")

@@ -21,7 +21,7 @@ _SETTINGS_CHECKS = ("disk", "permissions", "store", *_STORE_CHECKS)
 
 
 def run_checks(paths: Sequence[Path]) -> Iterator[Finding]:
-    """Check everything that a service needs, with the configuration files it would start with."""
+    """Load the configuration files and check everything that the service needs."""
     yield from run_check("versions", software.installed_packages)
     try:
         settings, _, secrets = load_settings_with_origins(paths)
@@ -55,7 +55,7 @@ def _check_store(settings: Settings, store_url: StoreUrl, db: Database) -> Itera
         yield from run_check("versions", lambda: software.check_database_version(db))
         yield from run_check("permissions", lambda: storage.check_database_role(db))
         yield from run_check("clock", lambda: clock.check_server_clock(db))
-    if not store.is_current(db):
+    if not store.has_current_schema(db):
         yield from skip_checks(_ROW_CHECKS, "the schema version differs")
         return
     yield from run_check("clock", lambda: clock.check_event_times(db, settings.org))

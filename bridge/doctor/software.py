@@ -16,14 +16,14 @@ _EXTRA_REQUIREMENT = re.compile(r"""([\w.-]+).*;.*extra == ["']([\w-]+)["']""")
 
 
 def installed_packages() -> Iterator[Finding]:
-    """Versions of lineage-bridge, Python and SQLite, and of the installed extras."""
+    """Report the versions of lineage-bridge, Python and SQLite, and which extras are installed."""
     message = f"{_PACKAGE} {__version__}, Python {platform.python_version()}, {SqliteDatabase.version}"
     yield Finding(Level.ok, "versions", message)
     for extra, packages in sorted(_declared_extras().items()):
         missing = [package for package, installed in packages.items() if installed is None]
-        packages_text = ", ".join(f"{package} {installed or 'missing'}" for package, installed in packages.items())
+        package_list = ", ".join(f"{package} {installed or 'missing'}" for package, installed in packages.items())
         state = f"not installed (pip install '{_PACKAGE}[{extra}]')" if missing else "installed"
-        yield Finding(Level.ok, "versions", f"extra {extra} ({packages_text}) is {state}")
+        yield Finding(Level.ok, "versions", f"extra {extra} ({package_list}) is {state}")
 
 
 def check_database_version(db: Database) -> Iterator[Finding]:
@@ -35,7 +35,7 @@ def check_database_version(db: Database) -> Iterator[Finding]:
 
 
 def _declared_extras() -> dict[str, dict[str, str | None]]:
-    """Packages of each extra declared by the package metadata, with their installed versions."""
+    """Map each extra of lineage-bridge to its packages and their installed versions; None means not installed."""
     extras: dict[str, dict[str, str | None]] = {}
     for requirement in requires(_PACKAGE) or []:
         match = _EXTRA_REQUIREMENT.match(requirement)

@@ -19,8 +19,8 @@ _FREE_SPACE = "free disk space or move the store: events are answered with 503 o
 
 
 def check(file: Path, max_size_mb: int | None) -> Iterator[Finding]:
-    """Check how much space the store has left: on its disk, and up to `max_size_mb`."""
-    folder = next(parent for parent in file.absolute().parents if parent.exists())
+    """Check how much space is left on the disk of the store, and below the size limit."""
+    folder = _nearest_existing_folder(file)
     if os.statvfs(folder).f_flag & os.ST_RDONLY:
         yield Finding(
             Level.error,
@@ -39,6 +39,10 @@ def check(file: Path, max_size_mb: int | None) -> Iterator[Finding]:
         yield _check_size_limit(file.stat().st_size / _MIB, max_size_mb)
 
 
+def _nearest_existing_folder(file: Path) -> Path:
+    return next(parent for parent in file.absolute().parents if parent.exists())
+
+
 def _check_size_limit(size_mb: float, max_size_mb: int) -> Finding:
     message = f"the store uses {size_mb:,.0f} of {max_size_mb:,} MB (store.max_size_mb)"
     if size_mb >= max_size_mb * _FULL_SHARE:
@@ -50,7 +54,7 @@ def _check_size_limit(size_mb: float, max_size_mb: int) -> Finding:
     return Finding(Level.ok, "disk", message)
 
 
-_ROLE = """
+_ROLE_PRIVILEGES = """
 SELECT current_user, current_schema(), current_setting('search_path'), current_setting('transaction_read_only'),
     coalesce(has_schema_privilege(current_schema(), 'CREATE'), FALSE),
     (SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = to_regclass('run_event'))
@@ -58,14 +62,17 @@ SELECT current_user, current_schema(), current_setting('search_path'), current_s
 
 
 def check_file_modes(file: Path) -> Iterator[Finding]:
-    """Check the modes of the store's file, and of its folder, in which SQLite creates further files."""
-    folder = next(parent for parent in file.absolute().parents if parent.exists())
-    paths = [folder, file.absolute()] if file.exists() else [folder]
-    problems = [*_find_unwritable(paths), *(_find_exposed(folder, file.absolute()) if file.exists() else ())]
+    """Check the modes of the store file and of its folder, where SQLite creates more files."""
+    folder = _nearest_existing_folder(file)
+    if file.exists():
+        problems = [*_find_unwritable([folder, file.absolute()]), *_find_exposed(folder, file.absolute())]
+        success = f"{file} is writable, and other users cannot read it"
+    else:
+        problems = list(_find_unwritable([folder]))
+        success = f"{folder} is writable"
     yield from problems
     if not problems:
-        message = f"{file} is writable, and other users cannot read it" if file.exists() else f"{folder} is writable"
-        yield Finding(Level.ok, "permissions", message)
+        yield Finding(Level.ok, "permissions", success)
 
 
 def _find_unwritable(paths: list[Path]) -> Iterator[Finding]:
@@ -91,8 +98,8 @@ def _permission_bits(path: Path) -> int:
 
 
 def check_database_role(db: Database) -> Iterator[Finding]:
-    """Check that the role can create the tables now and partitions later."""
-    ((role, schema, search_path, read_only, can_create, owns_tables),) = db.fetch_all(_ROLE)
+    """Check that the database role can create tables now and partitions later."""
+    ((role, schema, search_path, read_only, can_create, owns_tables),) = db.fetch_all(_ROLE_PRIVILEGES)
     problems = []
     if read_only == "on":
         problems.append(("the server is read-only", "set store.url to the primary server, not a standby"))

@@ -1,7 +1,6 @@
 """Store integrity, schema version, partitions, and accounting of received events."""
 
 from collections.abc import Iterator
-from itertools import count, takewhile
 
 from bridge.doctor.finding import Finding, Level
 from bridge.errors import IncompatibleStore
@@ -13,15 +12,13 @@ from bridge.store.migrations import HEAD
 from bridge.store.partitions import partition_name, today
 
 _MB = 1_000_000
-_SIZE = {
-    True: "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
-    False: "SELECT pg_database_size(current_database())",
-}
+_SQLITE_SIZE = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+_POSTGRES_SIZE = "SELECT pg_database_size(current_database())"
 
 
 def check_integrity(store_url: StoreUrl, db: Database) -> Iterator[Finding]:
-    """Report the store with its size, and integrity problems found by its database."""
-    ((size,),) = db.fetch_all(_SIZE[db.embedded])
+    """Report the size of the store and any integrity problems that its database finds."""
+    ((size,),) = db.fetch_all(_SQLITE_SIZE if db.embedded else _POSTGRES_SIZE)
     yield Finding(Level.ok, "store", f"{store_url.name} ({db.version}) {size / _MB:,.1f} MB")
     remedy = (
         "stop the service, keep a copy of the store, and restore the last backup (docs/guides/operations.md)"
@@ -32,7 +29,7 @@ def check_integrity(store_url: StoreUrl, db: Database) -> Iterator[Finding]:
         yield Finding(Level.error, "store", problem, remedy)
 
 
-def is_current(db: Database) -> bool:
+def has_current_schema(db: Database) -> bool:
     try:
         return schema.schema_version(db) == HEAD
     except IncompatibleStore:
@@ -40,7 +37,7 @@ def is_current(db: Database) -> bool:
 
 
 def check_schema(db: Database) -> Iterator[Finding]:
-    """Compare the store's schema version with the code's; changes nothing."""
+    """Compare the schema version of the store with the version that this code needs."""
     try:
         version = schema.schema_version(db)
     except IncompatibleStore as error:
@@ -73,11 +70,11 @@ _PARTITION_REMEDY = (
 
 
 def check_partitions(db: Database, day: int | None = None) -> Iterator[Finding]:
-    """Check for how many consecutive days, starting tomorrow, the event log has partitions."""
-    first_day = (today() if day is None else day) + 1
-    days_ahead = sum(
-        1 for _ in takewhile(lambda day_number: _relation_exists(db, partition_name(day_number)), count(first_day))
-    )
+    """Count the consecutive days after `day` (default: today) for which the event log has partitions."""
+    tomorrow = (today() if day is None else day) + 1
+    days_ahead = 0
+    while _relation_exists(db, partition_name(tomorrow + days_ahead)):
+        days_ahead += 1
     if days_ahead:
         yield Finding(Level.ok, "partitions", f"the event log has partitions for {days_ahead} days ahead")
     else:
@@ -90,7 +87,7 @@ def _relation_exists(db: Database, name: str) -> bool:
 
 
 def check_accounting(db: Database, org: str) -> Iterator[Finding]:
-    """Report the event counts of every source, and any discrepancies between counts."""
+    """Report the event counts of every source and any discrepancies between them."""
     audit = audit_intake(db, org)
     for account in audit.sources:
         message = (

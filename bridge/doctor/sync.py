@@ -18,14 +18,16 @@ _SECOND = 1_000_000
 _MAX_PENDING_SECONDS = 15 * 60.0
 #: A comparison is overdue after this many intervals; it starts once per interval and takes some time.
 _MISSED_INTERVALS = 2
-_RESUMES = "nothing is lost; sync resumes once the target responds"
-_CHECK_OPENMETADATA = "`lineage-bridge openmetadata check` shows the problem; nothing is lost, sync resumes by itself"
+_OTHER_TARGET_REMEDY = "nothing is lost; sync resumes once the target responds"
+_OPENMETADATA_REMEDY = (
+    "`lineage-bridge openmetadata check` shows the problem; nothing is lost, sync resumes by itself"
+)
 
 
 def check(
     db: Database, org: str, target: TargetName, settings: TargetSettings, now: Callable[[], float] = time.time
 ) -> Iterator[Finding]:
-    """Check workers, the circuit breaker, pending changes, dead letters and the last comparison of a target."""
+    """Check the workers, circuit breaker, pending changes, dead letters and last comparison of a target."""
     status, now_us = read_status(db, org, target), int(now() * _SECOND)
     if status.enabled_at is None:
         if not settings.enabled and target is not TargetName.openmetadata:
@@ -34,10 +36,9 @@ def check(
         return
     yield _check_workers(target, count_live_workers(db, org, target, now_us))
     if status.trouble:
-        message = (
-            f"{target.display_name} has not responded for {_age_text(status.trouble_at, now_us)}: {status.trouble}"
-        )
-        yield _warning(message, _CHECK_OPENMETADATA if target is TargetName.openmetadata else _RESUMES)
+        duration = _age_text(status.trouble_at, now_us)
+        message = f"{target.display_name} has not responded for {duration}: {status.trouble}"
+        yield _warning(message, _OPENMETADATA_REMEDY if target is TargetName.openmetadata else _OTHER_TARGET_REMEDY)
     yield _check_pending(target, status, now_us)
     yield from _check_dead_letters(target, status)
     yield from _check_comparison(target, status, read_report(db, org, target), settings, now_us)
@@ -65,21 +66,17 @@ def _check_workers(target: TargetName, count: int) -> Finding:
 def _check_pending(target: TargetName, status: SyncStatus, now_us: int) -> Finding:
     pending = status.marks + status.pending
     if status.oldest_pending_at is None or now_us - status.oldest_pending_at <= _MAX_PENDING_SECONDS * _SECOND:
-        return _ok(
-            f"{pending} changes for {target.display_name} are pending, none of them for long"
-            if pending
-            else f"no changes for {target.display_name} are pending"
-        )
+        if pending:
+            return _ok(f"{pending} changes for {target.display_name} are pending, none of them for long")
+        return _ok(f"no changes for {target.display_name} are pending")
     oldest = _age_text(status.oldest_pending_at, now_us)
     message = f"{pending} changes are pending, the oldest for {oldest}; {status.failing} failed"
     return _warning(message, "`lineage-bridge dead list --outcome pending` shows the reason for each")
 
 
 def _check_dead_letters(target: TargetName, status: SyncStatus) -> Iterator[Finding]:
-    dead, unresolved = (
-        sum(counts.get(outcome, 0) for counts in status.outcomes.values())
-        for outcome in (Outcome.DEAD, Outcome.UNRESOLVED)
-    )
+    dead = sum(counts.get(Outcome.DEAD, 0) for counts in status.outcomes.values())
+    unresolved = sum(counts.get(Outcome.UNRESOLVED, 0) for counts in status.outcomes.values())
     if dead:
         remedy = "`lineage-bridge dead list` shows why: fix the cause and run `dead retry`, or `dead drop`"
         yield _warning(f"{target.display_name} rejected {dead} items", remedy)
@@ -97,7 +94,7 @@ def _check_comparison(
     settings: TargetSettings,
     now_us: int,
 ) -> Iterator[Finding]:
-    """Check the result and the age of the last comparison, with the age limit derived from `settings`."""
+    """Check the result of the last comparison, and its age against the configured interval."""
     interval = settings.comparison_interval_seconds
     last_activity_at = last_report.ended_at if last_report else status.enabled_at
     is_overdue = (
@@ -132,7 +129,7 @@ def _check_completeness(target: TargetName, report: ComparisonReport) -> Finding
 
 
 def _age_text(started_at: int | None, now_us: int) -> str:
-    """Duration in the largest unit that yields at least 2."""
+    """Format the time since `started_at` in the largest unit in which it is at least 2, such as `3 h`."""
     seconds = max(0, now_us - (started_at or now_us)) / _SECOND
     for unit, unit_seconds in (("days", 86_400), ("h", 3_600), ("min", 60)):
         if seconds >= 2 * unit_seconds:

@@ -14,10 +14,12 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-#: Error types: a section lacks a key, which the error context names; a URL contains credentials.
-INCOMPLETE, CREDENTIALS = "incomplete", "credentials"
+#: Error type: a section lacks a key; the error context names the key.
+INCOMPLETE = "incomplete"
+#: Error type: a URL contains credentials.
+CREDENTIALS = "credentials"
 #: Error type: a required value is missing.
-NOT_SET = "unset"
+NOT_SET = "not_set"
 _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 _FREQUENCIES = {"hourly": 3_600.0, "daily": 86_400.0, "weekly": 604_800.0, "never": None}
 _DURATION = re.compile(r"([1-9]\d{0,8})([smhd])")
@@ -41,7 +43,8 @@ def _check_url(url: str | None) -> str | None:
         parts = urlsplit(url)
         is_valid = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
     except ValueError:
-        parts, is_valid = None, False
+        parts = None
+        is_valid = False
     if parts is not None and "@" in parts.netloc:
         raise PydanticCustomError(CREDENTIALS, "a URL must not contain a user or password: use the settings for them")
     if not is_valid or "?" in url or "#" in url or any(character.isspace() for character in url):

@@ -15,14 +15,14 @@ FILE_SUFFIX = "_FILE"
 
 
 def is_secret_file_variable(name: str) -> bool:
-    """Whether a variable names a file with the value of a setting, rather than a setting that ends in `_file`."""
+    """Return whether a variable names a file that contains a setting; settings such as `token_file` do not count."""
     return name.startswith(PREFIX) and name.endswith(FILE_SUFFIX) and type_at(variable_path(name)) is None
 
 
 def load_secret_files(secrets: dict[str, Path]) -> dict[str, ConfigProblem]:
-    """Set each variable to the content of the file, such as a mounted secret, that its `…_FILE` counterpart names.
+    """Replace each `…_FILE` variable with a variable that contains the content of the file.
 
-    Returns the problems by variable.
+    Returns the problems with unreadable files by variable.
     """
     problems = {}
     for name, path in secrets.items():
@@ -46,7 +46,7 @@ def variable_path(variable: str) -> tuple[str, ...]:
 
 
 def type_at(key_path: KeyPath) -> Any:
-    """Type of a setting or section; None if it does not exist."""
+    """Return the type of a setting or section, or None if it does not exist."""
     type_: Any = Settings
     for field_name in key_path:
         fields = getattr(type_, "model_fields", {})
@@ -57,7 +57,7 @@ def type_at(key_path: KeyPath) -> Any:
 
 
 def check_variable(name: str, value: str) -> ConfigProblem | None:
-    """Check that a variable matches a setting, and that its value is JSON if the setting requires JSON."""
+    """Check that a variable belongs to a setting, and that its value is JSON if the setting requires JSON."""
     key_path = variable_path(name)
     key = ".".join(key_path)
     type_: Any = Settings
@@ -79,7 +79,7 @@ def check_variable(name: str, value: str) -> ConfigProblem | None:
 
 @contextmanager
 def without_variables(names: Iterable[str]) -> Iterator[None]:
-    """Ignore these variables temporarily."""
+    """Remove these environment variables inside the `with` block."""
     removed = {name: os.environ.pop(name) for name in names}
     try:
         yield
@@ -88,7 +88,7 @@ def without_variables(names: Iterable[str]) -> Iterator[None]:
 
 
 def variable_origins(secrets: dict[str, Path]) -> dict[KeyPath, str]:
-    """Variables by the key of the setting that they set; a variable for a section sets every key in its value."""
+    """Map the key path of each setting to the variable that sets it; a section's variable sets several settings."""
     origins: dict[KeyPath, str] = {}
     for key_path, name in sorted((variable_path(name), name) for name in environment_variables()):
         label = f"{name}{FILE_SUFFIX}" if f"{name}{FILE_SUFFIX}" in secrets else name
@@ -100,7 +100,7 @@ def variable_origins(secrets: dict[str, Path]) -> dict[KeyPath, str]:
 
 
 def _setting_paths(key_path: KeyPath, content: Any) -> Iterator[KeyPath]:
-    """Key paths of all settings in the value of a section."""
+    """Yield the key paths of all settings in the value of a section."""
     if not hasattr(type_at(key_path), "model_fields"):
         yield key_path
         return

@@ -34,7 +34,7 @@ class MergedConfigFiles(NamedTuple):
 
 
 def read_config_files(paths: list[Path]) -> MergedConfigFiles:
-    """Read files in order; later files override single keys of earlier ones."""
+    """Read and merge files; later files override individual keys of earlier files."""
     merged = MergedConfigFiles({}, {}, [])
     for path in paths:
         try:
@@ -136,7 +136,7 @@ def load_settings_with_origins(paths: Sequence[Path] = ()) -> LoadedSettings:
 
 
 def _is_consequence(error: Any, invalid_paths: list[KeyPath]) -> bool:
-    """Whether an error is only a consequence of another, invalid key."""
+    """Return whether an error only follows from an invalid key above or below its own key."""
     key_path = error["loc"]
     is_related = any(
         invalid == key_path[: len(invalid)] or key_path == invalid[: len(key_path)] for invalid in invalid_paths
@@ -151,23 +151,30 @@ def _format_error(error: Any, files: MergedConfigFiles) -> ConfigProblem:
     key = ".".join(str(part) for part in key_path)
     origin = _find_origin(key_path, files) or key
     if error["type"] == PUBLIC_WITHOUT_KEYS:  # a host from the command line has no file and line
-        label = _find_origin((*key_path[:-1], "host"), files) or PREFIX
-        return ConfigProblem(
-            key_path, error["msg"] if label.upper().startswith(PREFIX) else f"{label}: {error['msg']}"
-        )
+        host_origin = _find_origin((*key_path[:-1], "host"), files)
+        if host_origin is None or host_origin.upper().startswith(PREFIX):
+            return ConfigProblem(key_path, error["msg"])
+        return ConfigProblem(key_path, f"{host_origin}: {error['msg']}")
     if error["type"] == INVALID_STORE_URL:
         return ConfigProblem(key_path, f"{origin}: {error['msg']}")
     if error["type"] == "extra_forbidden":
         return ConfigProblem(key_path, unknown_key_message(key_path, origin, valid_keys(Settings, key_path[:-1])))
-    hide_value = error["type"] in _TYPES_WITHOUT_VALUE or key_path[-1] in _SECRET_KEYS
     label = key if origin == key else f"{origin}: {key}"
-    return ConfigProblem(key_path, f"{label}: {error['msg']}" + ("" if hide_value else f" (got {error['input']!r})"))
+    message = f"{label}: {error['msg']}"
+    if error["type"] not in _TYPES_WITHOUT_VALUE and key_path[-1] not in _SECRET_KEYS:
+        message += f" (got {error['input']!r})"
+    return ConfigProblem(key_path, message)
 
 
 def _find_origin(key_path: KeyPath, files: MergedConfigFiles) -> str | None:
-    """The variable that set a key or its section; otherwise, the file and line that did."""
+    """Return the variable that set a key or its section; otherwise, the file and line that set it."""
     paths = [key_path[:end] for end in range(len(key_path), 0, -1)]
     variables = {name.upper(): name for name in os.environ}
-    variable_names = (variables.get(PREFIX + "__".join(map(str, path)).upper()) for path in paths)
-    file_origins = (str(files.origins[path]) for path in paths if path in files.origins)
-    return next((name for name in variable_names if name), None) or next(file_origins, None)
+    for path in paths:
+        variable = PREFIX + "__".join(map(str, path)).upper()
+        if variable in variables:
+            return variables[variable]
+    for path in paths:
+        if path in files.origins:
+            return str(files.origins[path])
+    return None

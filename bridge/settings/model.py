@@ -16,7 +16,7 @@ from mappers.openlineage.row_builder import DEFAULT_IGNORED_FACETS, DEFAULT_IGNO
 
 PREFIX = "LINEAGE_BRIDGE__"
 #: Error types whose messages already name the key.
-PUBLIC_WITHOUT_KEYS, INVALID_STORE_URL = "exposed", "nowhere"
+PUBLIC_WITHOUT_KEYS, INVALID_STORE_URL = "public_without_keys", "invalid_store_url"
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 ApiScope = Literal["ingest", "read", "operate"]
@@ -110,7 +110,7 @@ class FoldingSettings(Section):
 
 
 class LegacySettings(Section):
-    """Namespaces that keywords in legacy jobs stand for; URLs contain no credentials."""
+    """Namespaces for the keywords of legacy jobs; URLs must not contain credentials."""
 
     autosys_instance: str = Field(default="default", pattern=r"^[^/\s]+$")
     db2_url: str | None = Field(default=None, pattern=r"^db2://[^/@\s]+$")

@@ -47,12 +47,10 @@ class OpenMetadataServerSettings(Section):
         return host and API_PATH_SUFFIX.sub("", host)
 
     def missing_setting(self) -> MissingSetting | None:
-        """The required key that is missing, if any."""
-        return (
-            None
-            if self.host
-            else MissingSetting("host", "is not set: name the server, such as https://om.example.com")
-        )
+        """Return the required key that is missing, if any."""
+        if self.host:
+            return None
+        return MissingSetting("host", "is not set: name the server, such as https://om.example.com")
 
 
 class OpenMetadataAuthSettings(Section):
@@ -69,7 +67,7 @@ class OpenMetadataAuthSettings(Section):
     scope: str | None = None
 
     def missing_setting(self) -> MissingSetting | None:
-        """The key that this type of authentication lacks, if any."""
+        """Return the key that this type of authentication lacks, if any."""
         if self.type == "jwt":
             return self._missing_token_setting()
         required = {

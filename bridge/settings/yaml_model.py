@@ -15,14 +15,14 @@ from connectors.errors import ConfigError
 
 
 def unknown_key_message(key_path: KeyPath, origin: object, valid: list[str]) -> str:
-    """Message for an unknown key, with its origin and the nearest valid key."""
+    """Build the message for an unknown key, with its origin and the nearest valid key."""
     (nearest,) = difflib.get_close_matches(str(key_path[-1]), valid, n=1, cutoff=0.0)
     key = ".".join(map(str, key_path))
     return f"{origin}: unknown key {key}; did you mean {nearest}? Valid: {', '.join(valid)}"
 
 
 def valid_keys(model: type[BaseModel], key_path: KeyPath) -> list[str]:
-    """Valid keys at a path of a model."""
+    """List the valid keys of the section at a key path."""
     section: Any = model
     for key in key_path:
         if isinstance(key, int):
@@ -33,11 +33,14 @@ def valid_keys(model: type[BaseModel], key_path: KeyPath) -> list[str]:
 
 
 def _find_model(annotation: Any) -> Any:
-    """The model inside an annotation such as `list[Model]`, if any."""
+    """Return the model inside an annotation such as `list[Model]`, if any."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
-    models = (_find_model(argument) for argument in getattr(annotation, "__args__", ()))
-    return next((model for model in models if model is not None), None)
+    for argument in getattr(annotation, "__args__", ()):
+        model = _find_model(argument)
+        if model is not None:
+            return model
+    return None
 
 
 def json_schema(model: type[BaseModel], title: str) -> str:
@@ -59,7 +62,7 @@ _TYPES_WITHOUT_VALUE = frozenset({"missing", "twice", "extra_forbidden", "model_
 
 
 def read_model(path: Path, model: type[M]) -> M:
-    """Read a file; raises ConfigError with one line per problem: file, line and key."""
+    """Read a YAML file; raises ConfigError with one line per problem (file, line and key)."""
     try:
         with path.open("rb") as file:
             content = file.read(_MAX_BYTES + 1)
@@ -85,7 +88,7 @@ def read_model(path: Path, model: type[M]) -> M:
 
 
 def _unstorable_values(value: Any, key_path: KeyPath = ()) -> Iterator[tuple[KeyPath, str]]:
-    """Values that no store accepts; a single one would block everything that is written together with it."""
+    """Yield path and message of every value that no store accepts; one such value would block its whole batch."""
     if isinstance(value, dict):
         for key, child in value.items():
             if _UNSTORABLE.search(key):
@@ -102,10 +105,8 @@ def _unstorable_values(value: Any, key_path: KeyPath = ()) -> Iterator[tuple[Key
 
 def _format_error(model: type[BaseModel], error: Any, origins: dict[KeyPath, Origin], path: Path) -> str:
     key_path: KeyPath = tuple(error["loc"])
-    origin = next(
-        (origins[key_path[:end]] for end in range(len(key_path), -1, -1) if key_path[:end] in origins),
-        Origin(str(path), 1),
-    )
+    enclosing_paths = (key_path[:end] for end in range(len(key_path), -1, -1))
+    origin = next((origins[known] for known in enclosing_paths if known in origins), Origin(str(path), 1))
     key = ".".join(map(str, key_path)) or "the file"
     if error["type"] == "extra_forbidden":
         return unknown_key_message(key_path, origin, valid_keys(model, key_path[:-1]))

@@ -23,7 +23,7 @@ class Origin(NamedTuple):
 
 
 class ConfigProblem(NamedTuple):
-    """A problem and the key that is ignored because of the problem; an empty path stands for the whole file."""
+    """A problem and the key that is ignored as a result; an empty path stands for the whole file."""
 
     key_path: KeyPath
     message: str
@@ -63,7 +63,7 @@ class _TreeBuilder:
         self._seen: set[int] = set()
 
     def build_value(self, node: yaml.Node, key_path: KeyPath) -> Any:
-        """Value of a node; raises ConfigError if it is not supported."""
+        """Convert a node to its value; raises ConfigError if the value is not supported."""
         self.origins[key_path] = origin = Origin(str(self._path), node.start_mark.line + 1)
         if id(node) in self._seen:
             raise ConfigError(f"{origin}: YAML aliases are not supported: write the value out")
@@ -71,7 +71,7 @@ class _TreeBuilder:
         if isinstance(node, yaml.MappingNode):
             return self._build_mapping(node, key_path)
         if isinstance(node, yaml.SequenceNode):
-            return [self.build_value(item, (*key_path, i)) for i, item in enumerate(node.value)]
+            return [self.build_value(item, (*key_path, index)) for index, item in enumerate(node.value)]
         if node.tag == "tag:yaml.org,2002:str":
             return self._expand(str(node.value), origin)
         try:

@@ -47,7 +47,7 @@ def _bounded_text_in_db2(column_type: BoundedText, *_: Any, **__: Any) -> str:
 
 @compiles(BoundedText, "teradatasql")
 def _bounded_text_in_teradata(column_type: BoundedText, *_: Any, **__: Any) -> str:
-    """Teradata counts characters beyond U+FFFF twice and compares text case-insensitively by default."""
+    """Allow for characters beyond U+FFFF, which Teradata counts twice; compare text case-sensitively."""
     return f"VARCHAR({2 * (column_type.length or 0)}) CHARACTER SET UNICODE CASESPECIFIC"
 
 

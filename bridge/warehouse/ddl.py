@@ -24,9 +24,9 @@ ROLES = ("PLATFORM_ADMIN", "DATA_STEWARD", "DATA_OWNER", "DATA_CONSUMER")
 
 
 def privileges(role: str, table: str) -> str:
-    """Privileges of a role on a table or view; an empty string if the role has none."""
+    """Return the privileges of a role on a table or view, or an empty string if the role has none."""
     if role == "PLATFORM_ADMIN":
-        return _READ_WRITE if not table.startswith("V_") else "SELECT"
+        return "SELECT" if table.startswith("V_") else _READ_WRITE
     if role == "DATA_STEWARD":
         exceptions = dict.fromkeys(_MANUAL_TABLES, _READ_WRITE) | {"DATASET_REGISTRATION": "SELECT, UPDATE"}
     elif role == "DATA_OWNER":
@@ -38,7 +38,7 @@ def privileges(role: str, table: str) -> str:
 
 
 def grants(dialect: WarehouseDialect, tables: Sequence[str]) -> Iterator[str]:
-    """Yield the grants of all roles; for PostgreSQL, also CREATE ROLE, which needs no extra privilege there."""
+    """Yield the GRANT statements of all roles; for PostgreSQL, also create the roles that are missing."""
     if dialect is WarehouseDialect.sqlite:
         return
     if dialect is WarehouseDialect.postgresql:
@@ -70,7 +70,7 @@ _NOW = {
 
 
 def create_statements(dialect: WarehouseDialect, table_set: TableSet, days: DateRange) -> Iterator[str]:
-    """Statements that create an empty warehouse."""
+    """Yield the statements that create an empty warehouse."""
     sa_dialect = sqlalchemy_dialect(dialect)
     yield from _header_lines(dialect)
     for table in table_set.tables:
@@ -91,7 +91,7 @@ def create_statements(dialect: WarehouseDialect, table_set: TableSet, days: Date
 
 
 def drop_statements(dialect: WarehouseDialect, table_set: TableSet) -> Iterator[str]:
-    """Statements that drop the tables and views, but not the roles."""
+    """Yield the statements that drop the tables and views, but not the roles."""
     if_exists = "IF EXISTS " if dialect in {WarehouseDialect.sqlite, WarehouseDialect.postgresql} else ""
     for name in reversed(table_set.views):
         yield f"DROP VIEW {if_exists}{name.upper()};\n"
@@ -110,12 +110,10 @@ def _header_lines(dialect: WarehouseDialect) -> Iterator[str]:
 
 def _create_table_statement(dialect: WarehouseDialect, sa_dialect: Dialect, table: sa.Table, days: DateRange) -> str:
     statement = _compile_sql(sa.schema.CreateTable(table), sa_dialect) + storage_clause(dialect, table, days)
-    # By default, Teradata checks every inserted row for duplicates.
-    return (
-        statement.replace("CREATE TABLE", "CREATE MULTISET TABLE", 1)
-        if dialect is WarehouseDialect.teradata
-        else statement
-    )
+    if dialect is WarehouseDialect.teradata:
+        # Without MULTISET, Teradata may check every inserted row for duplicates.
+        return statement.replace("CREATE TABLE", "CREATE MULTISET TABLE", 1)
+    return statement
 
 
 def _compile_sql(element: Any, sa_dialect: Dialect) -> str:

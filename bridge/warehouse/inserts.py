@@ -24,9 +24,9 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def insert_statements(db: Database, org: str, dialect: WarehouseDialect, table_set: TableSet) -> Iterator[str]:
-    """Statements that load a snapshot of the store into an empty warehouse, parents before children.
+    """Yield the statements that load a snapshot of the store into an empty warehouse, parents before children.
 
-    OL_SCHEMA_VERSION is filled by the DDL.
+    OL_SCHEMA_VERSION is left out, because the DDL fills it.
     """
     in_transaction = dialect in {WarehouseDialect.sqlite, WarehouseDialect.postgresql}
     if in_transaction:
@@ -40,30 +40,29 @@ def insert_statements(db: Database, org: str, dialect: WarehouseDialect, table_s
 
 
 class _RowLiteral(NamedTuple):
-    """A row as SQL, and UPDATE statements that append the rest of long texts."""
+    """A row of a VALUES list, and the UPDATE statements that append the rest of its long strings."""
 
-    row: str
+    values: str
     updates: list[str]
 
 
 def _read_rows(db: Database, org: str, dialect: WarehouseDialect, table: sa.Table) -> Iterator[_RowLiteral]:
-    """Read the rows of a table; only the first row of each key is exported."""
+    """Read the rows of a table; yields only the first row of each primary key."""
     converters = [_CONVERTERS[type(column.type)] for column in table.columns]
     key_positions = [position for position, column in enumerate(table.columns) if column.primary_key]
     names = _column_names(dialect, table)
     previous_key = None
     # Table and column names are constants; values are bound.
-    select_list = ", ".join(map(_text_expression, table.columns.keys()))
+    select_list = ", ".join(map(_column_expression, table.columns.keys()))
     query = f"SELECT {select_list} FROM {table.name} WHERE org_id = ?1 ORDER BY {_order_by_columns(table)}"
     for row in db.stream(query, org):
         values = [None if value is None else convert(value) for convert, value in zip(converters, row, strict=True)]
         chunks = [_text_chunks(dialect, value) for value in values]
         literals = [literal(dialect, first_chunk) for first_chunk, *_ in chunks]
-        key = [f"{names[position]} = {literals[position]}" for position in key_positions]
+        key = " AND ".join(f"{names[position]} = {literals[position]}" for position in key_positions)
         if key != previous_key:
-            where = " AND ".join(key)
             updates = [
-                f"UPDATE {table.name.upper()} SET {name} = {name} || {literal(dialect, chunk)} WHERE {where};\n"
+                f"UPDATE {table.name.upper()} SET {name} = {name} || {literal(dialect, chunk)} WHERE {key};\n"
                 for name, (_, *later_chunks) in zip(names, chunks, strict=True)
                 for chunk in later_chunks
             ]
@@ -72,7 +71,7 @@ def _read_rows(db: Database, org: str, dialect: WarehouseDialect, table: sa.Tabl
 
 
 def _text_chunks(dialect: WarehouseDialect, value: Value) -> list[Value]:
-    """Split a long text for dialects that limit statements: two megabytes in DB2, one in Teradata."""
+    """Split a long string for dialects that limit the length of statements: two megabytes in DB2, one in Teradata."""
     if (
         dialect in {WarehouseDialect.sqlite, WarehouseDialect.postgresql}
         or not isinstance(value, str)
@@ -86,13 +85,13 @@ def _column_names(dialect: WarehouseDialect, table: sa.Table) -> list[str]:
     return [sqlalchemy_dialect(dialect).identifier_preparer.format_column(column) for column in table.columns]
 
 
-def _text_expression(column: str) -> str:
-    """Read JSON as text: the PostgreSQL driver would parse it and change numbers."""
+def _column_expression(column: str) -> str:
+    """Return the SELECT expression of a column; JSON is read as text, so that the driver cannot change numbers."""
     return f"CAST({column} AS TEXT)" if column.endswith("_json") else column
 
 
 def _order_by_columns(table: sa.Table) -> str:
-    """Order by the key and then by all bounded columns, so that the exported row of a key is deterministic."""
+    """List the key and then all bounded columns, so that the exported row of a key is deterministic."""
     bounded_columns = [
         column.name for column in table.columns if not (column.primary_key or isinstance(column.type, LongText))
     ]
@@ -100,23 +99,23 @@ def _order_by_columns(table: sa.Table) -> str:
 
 
 def _batch_statements(dialect: WarehouseDialect, table: sa.Table, rows: Iterator[_RowLiteral]) -> Iterator[str]:
-    """Batch rows into statements of bounded length; Teradata accepts one row per statement."""
+    """Yield INSERT statements of bounded length with their UPDATE statements; Teradata gets one row per INSERT."""
     insert_head = f"INSERT INTO {table.name.upper()} ({', '.join(_column_names(dialect, table))}) VALUES\n"
     max_rows = 1 if dialect is WarehouseDialect.teradata else _MAX_ROWS
     batch: list[_RowLiteral] = []
     character_count = 0
     for row in rows:
-        if batch and (len(batch) == max_rows or character_count + len(row.row) > _MAX_CHARACTERS):
+        if batch and (len(batch) == max_rows or character_count + len(row.values) > _MAX_CHARACTERS):
             yield from _insert_and_update_statements(insert_head, batch)
             batch, character_count = [], 0
         batch.append(row)
-        character_count += len(row.row)
+        character_count += len(row.values)
     if batch:
         yield from _insert_and_update_statements(insert_head, batch)
 
 
 def _insert_and_update_statements(insert_head: str, rows: list[_RowLiteral]) -> Iterator[str]:
-    yield insert_head + ",\n".join(row.row for row in rows) + ";\n"
+    yield insert_head + ",\n".join(row.values for row in rows) + ";\n"
     for row in rows:
         yield from row.updates
 
@@ -131,7 +130,7 @@ def _long_text(value: bytes | str) -> str:
 
 
 def _to_datetime(value: int | str) -> datetime:
-    """Convert a time: tables contain microseconds, views contain ISO 8601 text."""
+    """Convert a time: tables contain microseconds, views contain ISO 8601 strings."""
     if isinstance(value, int):
         return _EPOCH + timedelta(microseconds=value)
     return datetime.fromisoformat(value)

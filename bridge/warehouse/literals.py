@@ -48,7 +48,7 @@ def _postgres_literal(text: str) -> str:
 
 
 def _split_into_parts(text: str) -> list[str]:
-    """Split a text into single control characters and parts that fit into a literal."""
+    """Split text into single control characters and parts that fit into one literal."""
     return [
         part[start : start + _MAX_CHARACTERS]
         for part in _CONTROLS.split(text)
@@ -57,7 +57,7 @@ def _split_into_parts(text: str) -> list[str]:
 
 
 def _concatenation(text: str, control_format: str, long_format: str) -> str:
-    """Concatenate the parts of a text, because DB2 and Teradata clients replace line ends within quotes."""
+    """Write text as a concatenation, because the DB2 and Teradata clients replace line ends within quotes."""
     parts = [
         control_format.format(ord(part)) if _CONTROLS.match(part) else _quote(part)
         for part in _split_into_parts(text)

@@ -13,28 +13,29 @@ _MIDNIGHT = "-00.00.00.000000"
 
 
 class DateRange(NamedTuple):
-    """First and last day with a partition; all other days share a partition if the dialect supports that."""
+    """First and last of the days that have their own partition."""
 
     first: date
     last: date
 
     @property
     def end(self) -> date:
-        """The day after the last one."""
+        """The day after the last day."""
         return self.last + _DAY
 
 
 def date_range(today: date, first: date | None = None, last: date | None = None) -> DateRange:
-    """Build a range; a missing end is set to the start or end of the other end's month (default: this month)."""
+    """Build a date range; a missing bound is set to the first or last day of the month (default: this month)."""
     first = first or (last or today).replace(day=1)
-    last = last or (first.replace(day=1) + timedelta(days=31)).replace(day=1) - _DAY
+    next_month = (first.replace(day=1) + timedelta(days=31)).replace(day=1)
+    last = last or next_month - _DAY
     if first > last:
         raise ConfigError(f"--from-day {first} is after --to-day {last}; swap them")
     return DateRange(first, last)
 
 
 def storage_clause(dialect: WarehouseDialect, table: sa.Table, days: DateRange) -> str:
-    """Clauses for the distribution and partitioning of rows at the end of CREATE TABLE."""
+    """Return the clauses at the end of CREATE TABLE that distribute and partition the rows."""
     column = str(table.info["by_day"]).upper()
     primary_index = f"\nPRIMARY INDEX ({_first_key_column(table)})" if dialect is WarehouseDialect.teradata else ""
     if not column:
@@ -60,7 +61,7 @@ def storage_clause(dialect: WarehouseDialect, table: sa.Table, days: DateRange) 
 
 
 def partition_statements(dialect: WarehouseDialect, table: sa.Table, days: DateRange) -> list[str]:
-    """Build the separate statements that create partitions in PostgreSQL; other dialects need none of them."""
+    """Return the statements that create partitions in PostgreSQL; other dialects create them with the table."""
     if dialect is not WarehouseDialect.postgresql or not table.info["by_day"]:
         return []
     name = table.name.upper()
@@ -74,5 +75,5 @@ def partition_statements(dialect: WarehouseDialect, table: sa.Table, days: DateR
 
 
 def _first_key_column(table: sa.Table) -> str:
-    """First column of the key; distributing rows by this column keeps the rows of a run or dataset together."""
+    """Return the first key column; distributing rows by this column keeps the rows of a run or dataset together."""
     return next(iter(table.primary_key.columns)).name.upper()

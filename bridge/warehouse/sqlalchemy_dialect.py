@@ -40,15 +40,15 @@ class _DefaultsCompiler(DDLCompiler):
 
 def sqlalchemy_dialect(dialect: WarehouseDialect) -> Dialect:
     """Load the SQLAlchemy dialect; raises MissingDependency if its package is not installed."""
-    module, name = _IMPORTS[dialect]
+    module, class_name = _IMPORTS[dialect]
     try:
-        sa_dialect: Any = getattr(import_module(module), name)()
+        sa_dialect: Any = getattr(import_module(module), class_name)()
     except ImportError as error:
         package = module.partition(".")[0]
         raise MissingDependency(
             f"DDL for {dialect} needs {package}: pip install 'lineage-bridge[warehouse]'"
         ) from error
-    # Without a handler it logs to stderr that it is not connected.
+    # Without a handler, ibm_db_sa logs to stderr that it is not connected.
     logging.getLogger("ibm_db_sa").addHandler(logging.NullHandler())
     sa_dialect.identifier_preparer = type("UpperCase", (_UpperCasePreparer, sa_dialect.preparer), {})(sa_dialect)
     if dialect is WarehouseDialect.teradata:

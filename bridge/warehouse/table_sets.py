@@ -26,7 +26,7 @@ class TableSet(NamedTuple):
 
 
 def select_tables(*, openlineage: bool = False, openlineage_only: bool = False) -> TableSet:
-    """Tables selected by the command line options."""
+    """Return the tables and views that the command-line options select."""
     if openlineage and openlineage_only:
         raise ConfigError("--openlineage and --openlineage-only exclude each other: use one")
     if openlineage_only:
@@ -43,7 +43,7 @@ def _join_condition(
 
 
 def _lineage_edge_query() -> sa.Select[Any]:
-    """Edges with the names of both endpoints; a name is null if the catalog does not contain the endpoint."""
+    """Select edges with the names of both endpoints; a name is null if the catalog does not contain the endpoint."""
     edge = lineage_edge.alias("e")
     joined: sa.FromClause = edge
     names = {}
@@ -61,7 +61,7 @@ def _lineage_edge_query() -> sa.Select[Any]:
 
 
 def _dataset_lineage_query() -> sa.Select[Any]:
-    """Source and target datasets of jobs: the inputs and outputs of their runs."""
+    """Select the pairs of input and output datasets of each job."""
     read, written, run, job = ol_run_input.alias("i"), ol_run_output.alias("o"), ol_run.alias("r"), ol_job.alias("j")
     source, target = ol_dataset.alias("source_ds"), ol_dataset.alias("target_ds")
     joined = read.join(written, _join_condition(read, written, "run_id")).join(
@@ -86,15 +86,15 @@ def _dataset_lineage_query() -> sa.Select[Any]:
 
 
 def _column_lineage_query() -> sa.Select[Any]:
-    """Active column lineage with job names."""
-    line, job, namespace = ol_column_lineage.alias("c"), ol_job.alias("j"), ol_namespace.alias("job_ns")
-    joined = line.outerjoin(job, _join_condition(line, job, "job_id"))
+    """Select the active column lineage with job names."""
+    lineage, job, namespace = ol_column_lineage.alias("c"), ol_job.alias("j"), ol_namespace.alias("job_ns")
+    joined = lineage.outerjoin(job, _join_condition(lineage, job, "job_id"))
     joined = joined.outerjoin(namespace, _join_condition(job, namespace, "namespace_id"))
     prefixes = ("source_", "target_", "transformation_", "masking")
-    line_columns = [column for column in line.c if column.name.startswith(prefixes)]
+    lineage_columns = [column for column in lineage.c if column.name.startswith(prefixes)]
     job_names = [namespace.c.namespace_uri.label("job_namespace"), job.c.name.label("job_name")]
-    query = sa.select(line.c.org_id, *line_columns, *job_names).select_from(joined)
-    return query.where(line.c.is_active == sa.true())
+    query = sa.select(lineage.c.org_id, *lineage_columns, *job_names).select_from(joined)
+    return query.where(lineage.c.is_active == sa.true())
 
 
 CATALOG_VIEWS: dict[str, sa.Select[Any]] = {"v_lineage_edge": _lineage_edge_query()}

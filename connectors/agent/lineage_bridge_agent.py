@@ -33,8 +33,8 @@ DEFAULT_URL = "http://127.0.0.1:8090"
 #: Directory on a local disk that contains each user's spool.
 DEFAULT_SPOOL_ROOT = "/var/tmp"
 _SPOOL_PREFIX = "lineage-bridge-spool-"
-#: Capacity of a spool. If it is full, a run event is sent directly, and dropped if the service does not accept it; a
-#: registration is dropped.
+#: Capacity of a spool. If the spool is full, run events are sent directly, and dropped if the service does not accept
+#: them; registrations are dropped.
 MAX_SPOOL_FILES, MAX_SPOOL_BYTES = 20000, 200 << 20
 REQUEST_TIMEOUT_SECONDS = 5.0
 #: Interval between the RUNNING events of a run.
@@ -147,7 +147,7 @@ def _try_lock(descriptor, shared):
 
 
 def _move_above_stdio(descriptor):
-    """Move a descriptor above 2: if a standard stream is closed, a new descriptor gets its number."""
+    """Move a descriptor above 2; if a standard stream is closed, a new descriptor may have the stream's number."""
     import fcntl
 
     if descriptor > 2:
@@ -216,14 +216,16 @@ def _print(message):
 
 
 def job_name(job_option, environment, command):
-    """Return namespace and name from --job, else from the Autosys variables, else from the name of the command."""
+    """Return namespace and name of the job: from --job, else from the Autosys variables, else from the command."""
     if job_option:
         namespace, separator, name = job_option.rpartition("=")
         return (namespace, name) if separator else ("AUTOSYS", job_option)
     if environment.get("AUTO_JOB_NAME"):
         instance = environment.get("AUTOSERV")
-        return "AUTOSYS:%s" % instance if instance else "AUTOSYS", environment["AUTO_JOB_NAME"]
-    return "SHELL:%s" % _hostname(), os.path.basename(command[0]) if command else "unknown"
+        namespace = "AUTOSYS:%s" % instance if instance else "AUTOSYS"
+        return namespace, environment["AUTO_JOB_NAME"]
+    name = os.path.basename(command[0]) if command else "unknown"
+    return "SHELL:%s" % _hostname(), name
 
 
 def parse_dataset(text, base_dir):
@@ -250,23 +252,17 @@ def build_dataset(namespace, name, base_dir):
 
 
 def merge_datasets(datasets, manifest_entries, base_dir):
-    """Add manifest entries to a list of datasets: their facets to existing datasets, and new datasets to the end."""
+    """Merge manifest entries into a list of datasets: add facets to known datasets, and append new datasets."""
     merged = list(datasets)
     for entry in manifest_entries:
         name, namespace = entry.get("name") or entry.get("path"), entry.get("namespace")
         dataset = build_dataset(namespace, name, base_dir) if namespace else parse_dataset(name, base_dir)
-        match = next(
-            (
-                candidate
-                for candidate in merged
-                if _is_same_dataset(candidate, dataset, compare_namespaces=bool(namespace))
-            ),
-            None,
-        )
-        if match is None:
+        matches = [other for other in merged if _is_same_dataset(other, dataset, compare_namespaces=bool(namespace))]
+        if matches:
+            dataset = matches[0]
+        else:
             merged.append(dataset)
-            match = dataset
-        facets = match.setdefault("facets", {})
+        facets = dataset.setdefault("facets", {})
         for key, value in entry.items():
             if key == "path" and isinstance(value, str):
                 facets[key] = _normalize_path(value, base_dir)
@@ -311,7 +307,9 @@ def _without_user(address):
         return host.rpartition("@")[2] + slash + path
     port = host.partition(":")[2]
     # A port is numeric; anything else after the colon is the beginning of a password.
-    return path.partition("@")[2] if port and not port.isdigit() and "@" in path else address
+    if port and not port.isdigit() and "@" in path:
+        return path.partition("@")[2]
+    return address
 
 
 # --- Manifest and output files ---
@@ -492,7 +490,7 @@ class Spool:
         return sorted(name for name in names if _event_kind(name) in _ROUTES and not name.startswith("."))
 
     def read(self, name):
-        """Return the content of an event; None if it is no longer pending or not a regular file."""
+        """Return the content of an event, or None if it is no longer pending or not a regular file."""
         try:
             flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK  # do not block on a named pipe
             with os.fdopen(os.open(os.path.join(self.directory, name), flags), "rb") as file:
@@ -752,7 +750,8 @@ def deliver_file(spool, connection, name):
         return "delivered", None
     if status in (400, 413, 422):
         # The service would reject this event again.
-        return "rejected" if spool.reject(name, "%d %s" % (status, response_text)) else None, None
+        was_moved = spool.reject(name, "%d %s" % (status, response_text))
+        return ("rejected" if was_moved else None), None
     return None, "%d %s" % (status, response_text)
 
 
@@ -1099,10 +1098,8 @@ def run_sender(spool, connection, options, command_run, unspooled_start, descrip
         deliver_pending(spool, connection)  # before reading output files, which may take longer than the agent waits
     changed = command_run.add_dataset_details(end_event)
     if options.count or options.checksum:
-        changed = (
-            add_line_counts_and_checksums(end_event, with_count=options.count, with_checksum=options.checksum)
-            or changed
-        )
+        added = add_line_counts_and_checksums(end_event, with_count=options.count, with_checksum=options.checksum)
+        changed = changed or added
     if changed:
         spooled = spool.add(_RUN_EVENT, end_event)
     if not spooled:
@@ -1304,7 +1301,7 @@ def register_and_deliver(kind, body, spool, url, api_key):
 
 
 def normalize_registration(body):
-    """Name the dataset as `run` names the datasets in its options, and add the path if the dataset is a file."""
+    """Name the dataset as `run` names datasets, and add the path if the dataset is a file."""
     name, namespace, base_dir = str(body["name"]), body.get("namespace"), _current_dir()
     dataset = build_dataset(str(namespace), name, base_dir) if namespace else parse_dataset(name, base_dir)
     normalized = dict(dataset.pop("facets", {}), **body)
@@ -1351,13 +1348,13 @@ def install(path):
 
 
 class InvalidOption(str):
-    """The text of an option value that cannot be parsed."""
+    """An option value that cannot be parsed."""
 
     __slots__ = ()
 
 
 def tolerant(parse):
-    """Make a parser return InvalidOption instead of failing: the command must run even with invalid options."""
+    """Make a parser return InvalidOption instead of failing, so that the command runs despite invalid options."""
 
     def parse_or_keep(text):
         try:
@@ -1381,7 +1378,6 @@ def parse_exit_codes(text):
 
 
 def build_parser():
-    """Build the parser of the command line."""
     import argparse
 
     environment = os.environ
@@ -1415,7 +1411,7 @@ def build_parser():
 
 
 def add_run_options(parser):
-    """Add the options of `run`, and the command."""
+    """Add the options of `run` and the positional command."""
     import argparse
 
     add = parser.add_argument
@@ -1487,7 +1483,7 @@ def handle_run(parser, options, unknown_options):
     """Run a command and report the run; if an option is invalid, print the problem and do not report the run."""
     command = options.command
     # After an unknown option, the argument before the -- may be the value of the option.
-    if "--" in (command if unknown_options else command[:1]):
+    if command[:1] == ["--"] or (unknown_options and "--" in command):
         command = command[command.index("--") + 1 :]
     if not command:
         parser.error("run: no command given; put it after --")

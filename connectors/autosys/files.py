@@ -7,12 +7,12 @@ from typing import NamedTuple
 from connectors.errors import ConfigError
 
 _BYTE_ORDER_MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
-#: A text counts as UTF-16 if at least this share of its odd or even bytes is zero.
+#: Text counts as UTF-16 if at least this share of its odd or even bytes is zero.
 _MIN_ZERO_SHARE = 0.3
 
 
 class DecodedText(NamedTuple):
-    """A text and its encoding; `lossy` means that invalid bytes were replaced."""
+    """Decoded text and its encoding; `lossy` means that invalid bytes were replaced."""
 
     text: str
     encoding: str
@@ -22,8 +22,8 @@ class DecodedText(NamedTuple):
 def decode_text(raw: bytes) -> DecodedText:
     """Decode any bytes.
 
-    A byte order mark determines the encoding. A text without a mark is decoded as UTF-16 if it contains many zero
-    bytes, otherwise as UTF-8 if it is valid UTF-8, otherwise as cp1252.
+    A byte order mark determines the encoding. Without a mark, bytes are decoded as UTF-16 if many of them are zero,
+    else as UTF-8 if they are valid UTF-8, else as cp1252.
     """
     for bom, encoding in _BYTE_ORDER_MARKS:
         if raw.startswith(bom):
@@ -72,7 +72,7 @@ def find_jil_files(paths: Iterable[Path]) -> JilFileList:
 
 
 def read_text(file: Path) -> DecodedText:
-    """Read and decode a file; raises ConfigError with its name."""
+    """Read and decode a file; raises ConfigError with the file name if the file cannot be read."""
     try:
         return decode_text(file.read_bytes())
     except OSError as error:

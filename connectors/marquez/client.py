@@ -66,7 +66,7 @@ def _error_text(body: dict[str, Any], response: HttpResponse) -> str:
 
 
 class MarquezClient:
-    """Client of one server. Several threads may share it."""
+    """Thread-safe client of one Marquez server."""
 
     def __init__(
         self, session: ThrottledSession, *, attempts: int = 1, sleep: Callable[[float], None] = time.sleep
@@ -84,7 +84,7 @@ class MarquezClient:
         self._session.close()
 
     def probe(self) -> None:
-        """Check without retries that the server responds and is Marquez; raises the error."""
+        """Check, without retries, that the server responds and is Marquez; raises an error otherwise."""
         namespace = self._decode_object(self._request_once("probe", "GET", "/namespaces/default", member="name"))
         if namespace.get("name") != "default":
             raise TargetMisconfigured(f"{self.url} has no namespace `default`: is it Marquez?")
@@ -102,11 +102,11 @@ class MarquezClient:
             self._request_once("send", "POST", "/lineage", member=None, body=event)
 
     def complete_run(self, run_id: str, at: str) -> None:
-        """Complete a run once more, which makes its job version the current one; leaves no event in the log."""
+        """Complete a run again, which makes its job version the current one; adds no event to the log."""
         self._request("complete", "POST", f"/jobs/runs/{_quote(run_id)}/complete", member="id", params={"at": at})
 
     def list_events(self, after: str, before: str, limit: int) -> list[JsonObject]:
-        """List run events from `after` to `before` (exclusive) by time; events of the same time are unordered."""
+        """List run events from `after` to `before` (exclusive) by time; simultaneous events are unordered."""
         params = {"after": after, "before": before, "sortDirection": "asc", "limit": str(limit)}
         response = self._request("log", "GET", "/events/lineage", params=params, member="events")
         return [restore_exponents(event) for event in self._decode_entries(response, "events")]
@@ -115,15 +115,15 @@ class MarquezClient:
         return self._get_or_none("run", f"/jobs/runs/{_quote(run_id)}", member="id")
 
     def get_job(self, namespace: str, name: str) -> JsonObject | None:
-        """Fetch a job by its name in Marquez; None if it does not exist."""
+        """Fetch a job by its name in Marquez, or None if the job does not exist."""
         return self._get_or_none("job", f"/namespaces/{_quote(namespace)}/jobs/{_quote(name)}")
 
     def get_dataset(self, namespace: str, name: str) -> JsonObject | None:
-        """Fetch a dataset with its facets and tags; None if it does not exist."""
+        """Fetch a dataset with its facets and tags, or None if the dataset does not exist."""
         return self._get_or_none("dataset", _dataset_path(namespace, name))
 
     def is_created_by_hand(self, namespace: str, name: str) -> bool:
-        """True if the latest version of a dataset was written without a run; an alias has no version."""
+        """Return whether the latest version of a dataset was written without a run; an alias has no versions."""
         response = self._request(
             "dataset", "GET", f"{_dataset_path(namespace, name)}/versions", params={"limit": "1"}, member="versions",
             allow_missing=True,
@@ -132,7 +132,7 @@ class MarquezClient:
         return bool(versions) and not any(version.get("createdByRun") for version in versions)
 
     def add_tag(self, namespace: str, name: str, tag: str) -> None:
-        """Tag a dataset; the server creates an unknown tag."""
+        """Tag a dataset; the server creates the tag if necessary."""
         self._request("tag", "POST", f"{_dataset_path(namespace, name)}/tags/{_quote(tag)}")
 
     def remove_tag(self, namespace: str, name: str, tag: str) -> None:
@@ -146,17 +146,17 @@ class MarquezClient:
         self._request("tag", "DELETE", path, allow_missing=True)
 
     def list_namespaces(self) -> Iterator[JsonObject]:
-        return self._entries_of_all_pages("namespaces", "/namespaces", "namespaces")
+        return self._read_all_pages("namespaces", "/namespaces", "namespaces")
 
     def list_datasets(self, namespace: str) -> Iterator[JsonObject]:
         """List the datasets of a namespace, with their facets."""
-        return self._entries_of_all_pages("datasets", f"/namespaces/{_quote(namespace)}/datasets", "datasets")
+        return self._read_all_pages("datasets", f"/namespaces/{_quote(namespace)}/datasets", "datasets")
 
     def list_jobs(self, namespace: str) -> Iterator[JsonObject]:
         """List the jobs of a namespace, with their facets."""
-        return self._entries_of_all_pages("jobs", f"/namespaces/{_quote(namespace)}/jobs", "jobs")
+        return self._read_all_pages("jobs", f"/namespaces/{_quote(namespace)}/jobs", "jobs")
 
-    def _entries_of_all_pages(self, operation: str, path: str, key: str) -> Iterator[JsonObject]:
+    def _read_all_pages(self, operation: str, path: str, key: str) -> Iterator[JsonObject]:
         """Read pages up to the first incomplete page, because the reported total differs from the number of items."""
         offset = 0
         while True:
@@ -182,7 +182,6 @@ class MarquezClient:
         params: Mapping[str, str] | None = None,
         allow_missing: bool = False,
     ) -> HttpResponse:
-        """Send a request, with retries."""
         return self._retrying(
             lambda: self._request_once(
                 operation, method, path, member=member, params=params, allow_missing=allow_missing
@@ -202,8 +201,8 @@ class MarquezClient:
     ) -> HttpResponse:
         """Send a request once.
 
-        The server must return a JSON object that has the member `member`, or 201 without a body if `member` is None.
-        Any other successful response comes from another server, such as a proxy, and must not count as success.
+        The response must be a JSON object that contains `member`, or 201 without a body if `member` is None. Any
+        other successful response comes from another server, such as a proxy, and does not count as success.
         """
 
         def check_response(response: HttpResponse) -> LineageBridgeError | None:

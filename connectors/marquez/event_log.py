@@ -59,7 +59,7 @@ def events_at(client: MarquezClient, micros: int) -> list[JsonObject]:
 def read_windows(
     client: MarquezClient, begin: int, end: int, span: int = _HOUR_MICROS, page_size: int = _PAGE_SIZE
 ) -> Iterator[LogWindow]:
-    """Read the log between two times in windows, which grow where there are few events.
+    """Read the log between two times in windows, which grow where events are sparse.
 
     A window with more events than a page is split, down to single microseconds, so that no event is missed.
     """

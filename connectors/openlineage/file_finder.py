@@ -12,8 +12,10 @@ from typing import NamedTuple
 _EVENT_FILE_NAME = re.compile(r"[^.].*\.(?:ndjson|jsonl|json|log)(?:[.-]\d.*|\.old|\.bak)?", re.DOTALL)
 _COMPRESSED_SUFFIXES = (".gz", ".bz2", ".xz", ".zst", ".lz4", ".zip")
 _ROTATION_SEPARATOR = re.compile(r"[.-](?=\d)|\.(?=(?:old|bak)\Z)")
-#: Suffixes that rotation appends, and the date that some tools insert before the file extension.
-_ROTATION_SUFFIXES, _INSERTED_DATE = ("[.-][0-9]*", ".old", ".bak"), "[.-][0-9][0-9][0-9][0-9]*"
+#: Glob patterns of the suffixes that rotation appends.
+_ROTATION_SUFFIXES = ("[.-][0-9]*", ".old", ".bak")
+#: Glob pattern of the date that some tools insert before the file extension.
+_INSERTED_DATE = "[.-][0-9][0-9][0-9][0-9]*"
 
 
 class FileListing(NamedTuple):
@@ -53,9 +55,9 @@ class FileFinder:
 def names_before_rotation(path: Path) -> list[Path]:
     """Return the names that a file may have had before a rotation renamed it."""
     positions = [match.start() for match in _ROTATION_SEPARATOR.finditer(path.name) if match.start()]
-    first_and_last_position = dict.fromkeys([*positions[:1], *positions[-1:]])
+    first_and_last_positions = dict.fromkeys([*positions[:1], *positions[-1:]])
     names: list[str] = []
-    for position in first_and_last_position:
+    for position in first_and_last_positions:
         base, number = path.name[:position], path.name[position + 1 :]
         names += [base, base + path.suffix]
         if number.isdecimal() and int(number) > 0:
@@ -99,7 +101,7 @@ def _event_files(folder: Path, problems: dict[Path, str]) -> Iterator[Path]:
 
 
 def _report_unlistable_folder(pattern: str, problems: dict[Path, str]) -> None:
-    """Report a folder that cannot be listed; a search in it would silently find nothing."""
+    """Report a folder that cannot be listed, because a search in the folder would silently find nothing."""
     folder = Path(pattern).parent
     while glob.has_magic(str(folder)):
         folder = folder.parent

@@ -28,11 +28,8 @@ def find_event_files(paths: list[Path]) -> list[Path]:
     files: list[Path] = []
     for path in paths:
         if path.is_dir():
-            files.extend(
-                sorted(
-                    file for file in path.rglob("*") if file.is_file() and file.name.endswith(_EVENT_FILE_SUFFIXES)
-                )
-            )
+            candidates = sorted(file for file in path.rglob("*") if file.is_file())
+            files.extend(file for file in candidates if file.name.endswith(_EVENT_FILE_SUFFIXES))
         else:
             files.append(path)
     return files
@@ -94,7 +91,7 @@ def _document_records(content: bytes, start: int) -> Iterator[RawRecord]:
             yield from (RawRecord(item, end if index == last_index else 0) for index, item in enumerate(items))
             return
     except JSON_ERRORS:
-        pass  # it is not one document after all, so each line is returned, to be rejected with its own reason
+        pass  # not one document: return the lines, so that each invalid line is rejected with its own reason
     if is_json(document):
         yield RawRecord(content, end)
     else:
@@ -102,7 +99,7 @@ def _document_records(content: bytes, start: int) -> Iterator[RawRecord]:
 
 
 def is_json(text: bytes) -> bool:
-    """True if the bytes are one complete JSON document."""
+    """Return whether the bytes are one complete JSON document."""
     try:
         msgspec.json.decode(text)
     except JSON_ERRORS:

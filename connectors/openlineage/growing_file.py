@@ -62,10 +62,10 @@ class GrowingFile:
         return self._read_at(0, HEAD_BYTES)
 
     def read(self, start: int, max_lines: int) -> LineBatch | None:
-        """Read lines from an offset; None if the file was truncated during the read.
+        """Read lines from an offset; returns None if the file was truncated during the read.
 
-        A last line without a line end is read only if it is a complete JSON object: no part of an object is itself a
-        complete object, so the line cannot grow any more.
+        A last line without a line end is read only if it is a complete JSON object, because a complete object cannot
+        be the beginning of a longer one.
         """
         head = self.head()
         if len(head) < HEAD_BYTES:
@@ -77,8 +77,8 @@ class GrowingFile:
         lines, consumed = self._split_lines(block, max_lines, at_end=at_end)
         if not consumed and not at_end:
             lines, consumed = self._read_long_line(start, block)
-        unchanged = self.head()[: len(head)] == head and self.status().st_size >= start + consumed
-        return LineBatch(lines, start + consumed, head) if unchanged else None
+        was_truncated = self.head()[: len(head)] != head or self.status().st_size < start + consumed
+        return None if was_truncated else LineBatch(lines, start + consumed, head)
 
     def incomplete_line(self, start: int) -> bytes:
         """Read the beginning of a line that has no line end yet."""
@@ -106,7 +106,7 @@ class GrowingFile:
             lines.append(RawLine(payload))
 
     def _read_long_line(self, start: int, first_block: bytes) -> tuple[list[RawLine], int]:
-        """Read to the end of a line that is longer than a block; the bytes of a line over the limit are not kept."""
+        """Read a line that is longer than a block; of a line over the limit, only the beginning is kept in memory."""
         parts, size = [first_block], len(first_block)
         progress = self._long_line_progress
         if progress.start == start and progress.searched_bytes > self._max_line:
@@ -125,11 +125,11 @@ class GrowingFile:
         elif end or _is_object(b"".join(parts)):
             self._append_line(lines, b"".join(parts))
             end = size
-        return lines, size if end else 0
+        return lines, (size if end else 0)
 
 
 def _line_end(block: bytes, position: int, *, at_end: bool) -> int:
-    """Find the end of the line or document at a position; 0 if the end has not been written yet."""
+    """Return the end of the line or document at a position, or 0 if the end has not been written yet."""
     end = block.find(b"\n", position) + 1
     if not end or block[position:end].strip(_SPACE) != b"{":
         return end

@@ -19,7 +19,7 @@ class SendResult(NamedTuple):
 
 
 class BridgeClient:
-    """Client of one service; `transport` replaces the network in tests."""
+    """Client of one lineage-bridge service; `transport` replaces the network in tests."""
 
     def __init__(self, url: str, *, api_key: str | None = None, transport: Transport | None = None) -> None:
         headers = {"Content-Type": "application/json"}
@@ -40,27 +40,27 @@ class BridgeClient:
         self._session.close()
 
     def is_ready(self) -> bool:
-        """True if the service accepts events; False if it rejects them or does not respond."""
+        """Return whether the service responds and accepts events."""
         try:
             return self._session.request("GET", "/readyz").success
         except Unreachable:
             return False
 
     def readiness_status(self) -> int:
-        """Return the HTTP status of the readiness check; raises Unreachable without a response."""
+        """Return the HTTP status of the readiness check; raises Unreachable if there is no response."""
         return self._session.request("GET", "/readyz").status
 
     def send(self, payload: bytes) -> SendResult:
-        """Send one event; raises Unreachable without a response."""
+        """Send one event; raises Unreachable if there is no response."""
         response = self._session.request("POST", "/api/v1/lineage", body=payload)
         return SendResult(response.status, response.text)
 
     def get(self, path: str, parameters: Mapping[str, str]) -> HttpResponse:
-        """Send a GET request; raises Unreachable without a response."""
+        """Send a GET request; raises Unreachable if there is no response."""
         return self._session.request("GET", path, parameters=parameters)
 
     def post(self, path: str, payload: bytes) -> HttpResponse:
-        """Send a POST request; raises Unreachable without a response."""
+        """Send a POST request; raises Unreachable if there is no response."""
         return self._session.request("POST", path, body=payload)
 
     def send_all(self, payloads: Iterable[bytes], connections: int = 8) -> Iterator[SendResult]:

@@ -31,7 +31,7 @@ class _CachedToken:
             return self._token
 
     def refresh(self, rejected_token: str) -> bool:
-        """Fetch a new token, unless another thread has done so already."""
+        """Fetch a new token unless another thread already has; returns False if the new token is the same."""
         with self._lock:
             if self._token == rejected_token:
                 self._token = self._fetch()
@@ -39,7 +39,7 @@ class _CachedToken:
 
 
 def file_token(path: Path) -> TokenProvider:
-    """Provide the token in a file; the file is read again if the server rejects the token, which may be rotated."""
+    """Provide the token in a file; a rejected token is read again, because the file may contain a rotated token."""
 
     def read_token() -> str:
         try:
@@ -60,8 +60,8 @@ class _TokenResponse(msgspec.Struct):
 
 def login_token(session: HttpSession, email: str, password: str) -> TokenProvider:
     """Provide a token by logging in with email and password; the server expects the password in base64."""
-    encoded = base64.b64encode(password.encode()).decode()
-    body = msgspec.json.encode({"email": email, "password": encoded})
+    encoded_password = base64.b64encode(password.encode()).decode()
+    body = msgspec.json.encode({"email": email, "password": encoded_password})
 
     def login() -> str:
         return _request_token(session, "/api/v1/users/login", body, "application/json", "the login")
@@ -72,9 +72,11 @@ def login_token(session: HttpSession, email: str, password: str) -> TokenProvide
 def oauth_client_token(
     session: HttpSession, client_id: str, client_secret: str, scope: str | None = None
 ) -> TokenProvider:
-    """Provide a token by OAuth client credentials; the URL of the session is the token URL."""
+    """Provide a token by the OAuth client credentials grant; the URL of the session is the token URL."""
     form = {"grant_type": "client_credentials", "client_id": client_id, "client_secret": client_secret}
-    body = urlencode(form | ({"scope": scope} if scope else {})).encode()
+    if scope:
+        form["scope"] = scope
+    body = urlencode(form).encode()
 
     def request_token() -> str:
         return _request_token(session, "", body, "application/x-www-form-urlencoded", "the token URL")

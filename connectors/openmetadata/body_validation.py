@@ -49,12 +49,12 @@ VALIDATED_COLLECTIONS = frozenset(_MODELS)
 _PACKAGE = "metadata"
 _RENAMING_MODULE = "metadata.ingestion.models.custom_pydantic"
 _MAX_CHARACTERS = 200
-_lock = RLock()
+_import_lock = RLock()
 
 
 @cache
 def is_available() -> bool:
-    """True if the models are installed."""
+    """Return whether the models are installed."""
     try:
         _model_class("databases")
     except MissingDependency:
@@ -63,7 +63,7 @@ def is_available() -> bool:
 
 
 def validation_error(collection: str, body: object) -> str | None:
-    """Validate a body; returns a description of the first problem, None if the body is valid."""
+    """Validate a body; returns a description of the first problem, or None if the body is valid."""
     try:
         _model_class(collection).model_validate(body)
     except ValidationError as error:
@@ -72,8 +72,10 @@ def validation_error(collection: str, body: object) -> str | None:
 
 
 def validate(collection: str, body: object) -> str | None:
-    """Validate a body like `validation_error`, but accept any body if the models are not installed."""
-    return validation_error(collection, body) if collection in VALIDATED_COLLECTIONS and is_available() else None
+    """Validate a body like `validation_error`, but accept any body if there is no model or none is installed."""
+    if collection in VALIDATED_COLLECTIONS and is_available():
+        return validation_error(collection, body)
+    return None
 
 
 def _error_text(error: ValidationError) -> str:
@@ -88,7 +90,7 @@ def _error_text(error: ValidationError) -> str:
 @cache
 def _model_class(collection: str) -> type[BaseModel]:
     module, _, name = f"{_PACKAGE}.generated.schema.{_MODELS[collection]}".rpartition(".")
-    with _lock:
+    with _import_lock:
         try:
             _register_bare_package()
             model: type[BaseModel] = getattr(import_module(module), name)
@@ -112,6 +114,6 @@ def _register_bare_package() -> None:
     try:
         custom_pydantic = import_module(_RENAMING_MODULE)
     except ImportError:
-        del sys.modules[_PACKAGE]  # it is another package with the same name
+        del sys.modules[_PACKAGE]  # another package with the same name
         raise
     vars(custom_pydantic)["transform_entity_names"] = lambda entity, model: entity  # noqa: ARG005 - called by these names

@@ -21,7 +21,7 @@ _PAGE_SIZE = 500
 _CREATED, _CONFLICT = 201, 409
 _RESULTS = "/dataQuality/testCases/testCaseResults"
 
-#: Validates a body for a collection before it is sent; returns the problem, None if it is valid.
+#: Validates a body before it is sent to a collection; returns the problem, or None if the body is valid.
 BodyValidator = Callable[[str, JsonObject], str | None]
 
 
@@ -34,7 +34,7 @@ class WriteResult(NamedTuple):
 
 
 class BulkRowResult(NamedTuple):
-    """Result of one row of a bulk request; `error` is the server's reason, None if the row was accepted."""
+    """Result of one row of a bulk request; `error` is the reason for a rejection, or None if the row was accepted."""
 
     position: int
     error: str | None = None
@@ -48,7 +48,7 @@ class ServerInfo(NamedTuple):
 
 
 class OpenMetadataClient:
-    """Client of one server. Several threads may share it."""
+    """Thread-safe client of one OpenMetadata server."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class OpenMetadataClient:
         return self._session.features()
 
     def probe(self) -> None:
-        """Check without retries that the server responds and accepts the token; raises the error."""
+        """Check, without retries, that the server responds and accepts the token; raises an error otherwise."""
         self._session.fetch_features()
         self._fetch_current_user(retry=False)
 
@@ -97,7 +97,7 @@ class OpenMetadataClient:
         return self._fetch_current_user(retry=True)
 
     def _fetch_current_user(self, *, retry: bool) -> JsonObject:
-        """Fetch the user; the server fails with a null message if the header of the token has no key ID."""
+        """Fetch the user of the token; the server fails with a null message if the token's header has no key ID."""
         try:
             response = self._session.request("who", "GET", "/users/loggedInUser", retry=retry)
         except TargetUnavailable as error:
@@ -109,7 +109,7 @@ class OpenMetadataClient:
         return decode_body(response, self.url)
 
     def permissions(self) -> dict[str, dict[str, str]]:
-        """Fetch the user's permissions by resource and operation: allow, deny, notAllow, or a conditional form."""
+        """Fetch the user's permissions by resource and operation; values are allow, deny, notAllow or conditional."""
         resources = self._session.read("permissions", "/permissions").get("data") or []
         return {
             str(resource.get("resource")): {
@@ -149,7 +149,7 @@ class OpenMetadataClient:
     def _send_bulk(
         self, collection: str, bodies: Sequence[JsonObject], row_name: Callable[[JsonObject], str]
     ) -> dict[str, str]:
-        """Send a bulk request; returns the errors of rejected rows by name."""
+        """Send a bulk request; returns the errors of the rejected rows by row name."""
         response = self._session.request(
             "bulk", "PUT", f"/{collection}/bulk", member="status", body=bodies, seconds=_BULK_SECONDS,
             retry_without_response=False,
@@ -157,9 +157,8 @@ class OpenMetadataClient:
         errors: dict[str, str] = {}
         for row in decode_body(response, self.url).get("failedRequest") or []:
             request = row.get("request")
-            errors[row_name(request) if isinstance(request, dict) else str(request)] = str(
-                row.get("message") or "rejected"
-            )
+            name = row_name(request) if isinstance(request, dict) else str(request)
+            errors[name] = str(row.get("message") or "rejected")
         return errors
 
     def _validation_error(self, collection: str, body: JsonObject) -> str | None:
@@ -176,16 +175,19 @@ class OpenMetadataClient:
     def get(self, collection: str, fqn: str, *fields: str, deleted: bool = False) -> JsonObject | None:
         """Fetch an entity by its fully qualified name, which is case-sensitive; None if it does not exist."""
         params = {"fields": ",".join(fields)} if fields else {}
-        params |= {"include": "all"} if deleted else {}
+        if deleted:
+            params["include"] = "all"
         return self._session.get_or_none("get", f"/{collection}/name/{quote(fqn, safe='')}", params)
 
     def pages(self, collection: str, *fields: str, **filters: str) -> Iterator[list[JsonObject]]:
-        """Fetch all entities, page by page."""
+        """Fetch all entities of a collection, page by page."""
         after: str | None = None
         while True:
             params = {"limit": str(_PAGE_SIZE), **filters}
-            params |= {"fields": ",".join(fields)} if fields else {}
-            params |= {"after": after} if after else {}
+            if fields:
+                params["fields"] = ",".join(fields)
+            if after:
+                params["after"] = after
             page = self._session.read("list", f"/{collection}", params)
             yield page.get("data") or []
             after = (page.get("paging") or {}).get("after")
@@ -205,7 +207,7 @@ class OpenMetadataClient:
         return decode_body(self._session.request("patch", "PATCH", path, body=operations, headers=headers), self.url)
 
     def events(self, since_ms: int, types: Sequence[str]) -> Iterator[list[JsonObject]]:
-        """Fetch update and restore events of some entity types since a time, page by page."""
+        """Fetch the update and restore events of these entity types since a time, page by page."""
         event_filters = dict.fromkeys(("entityUpdated", "entityRestored"), ",".join(types))
         params = {**event_filters, "timestamp": str(since_ms), "limit": str(_PAGE_SIZE)}
         after: str | None = None
@@ -217,11 +219,11 @@ class OpenMetadataClient:
                 return
 
     def add_custom_property(self, type_id: str, body: JsonObject) -> None:
-        """Define a custom property for entities of a type."""
+        """Define a custom property for the entities of a type."""
         self._session.request("define", "PUT", f"/metadata/types/{type_id}", body=body)
 
     def delete(self, collection: str, entity_id: str, *, recursive: bool = False) -> JsonObject | None:
-        """Soft-delete an entity; returns its last state, None if it did not exist."""
+        """Soft-delete an entity; returns its last state, or None if it did not exist."""
         params = {"recursive": str(recursive).lower()}
         return self._session.delete("delete", f"/{collection}/{entity_id}", params)
 
@@ -245,7 +247,7 @@ class OpenMetadataClient:
         return None if response is None else response.get("edge")
 
     def delete_edge(self, source: tuple[str, str], target: tuple[str, str]) -> bool:
-        """Delete an edge; False if it did not exist."""
+        """Delete an edge; returns False if the edge did not exist."""
         path = f"/lineage/{'/'.join(source)}/{'/'.join(target)}"
         return self._session.delete("delete edge", path, member=None) is not None
 
@@ -261,16 +263,16 @@ class OpenMetadataClient:
         features = self.features()
         rows = [with_task_list(row if features.rich_statuses else basic_status(row)) for row in statuses]
         path = f"/pipelines/{quote(pipeline, safe='')}/status"
-        requests: list[tuple[str, Any]] = (
-            [(f"{path}/bulk", rows)] if features.status_bulk else [(path, row) for row in rows]
-        )
+        requests: list[tuple[str, Any]] = [(path, row) for row in rows]
+        if features.status_bulk:
+            requests = [(f"{path}/bulk", rows)]
         for request_path, body in requests:
             self._session.request(
                 "put statuses", "PUT", request_path, body=body, seconds=_BULK_SECONDS, retry_without_response=False
             )
 
     def post_result(self, case: str, body: JsonObject) -> bool:
-        """Post the result of a test case; False if there is a result for the same time, which is not replaced."""
+        """Post the result of a test case; returns False if a result for the same time exists, which is kept."""
         if problem := self._validation_error("testCaseResult", body):
             raise TargetRejected(problem, 0)
         try:
@@ -282,7 +284,7 @@ class OpenMetadataClient:
         return True
 
     def delete_result(self, case: str, timestamp: int) -> bool:
-        """Delete the result of a test case at a time; False if it did not exist."""
+        """Delete the result of a test case at a time; returns False if the result did not exist."""
         return self._session.delete("delete result", f"{_RESULTS}/{quote(case, safe='')}/{timestamp}") is not None
 
     def results(self, case: str, start: int, end: int) -> list[JsonObject] | None:
@@ -310,12 +312,12 @@ class OpenMetadataClient:
         return self._read_range("get statuses", f"/pipelines/{quote(pipeline, safe='')}/status", start, end)
 
     def delete_status(self, pipeline: str, timestamp: int) -> bool:
-        """Delete the status of a pipeline at a time; False if it did not exist."""
+        """Delete the status of a pipeline at a time; returns False if the status did not exist."""
         path = f"/pipelines/{quote(pipeline, safe='')}/status/{timestamp}"
         return self._session.delete("delete status", path) is not None
 
     def _read_range(self, operation: str, path: str, start: int, end: int) -> list[JsonObject] | None:
-        """Fetch everything between two times (inclusive); the server returns all of it at once, without pages."""
+        """Fetch all records between two times (inclusive); the server returns them at once, without pages."""
         times = {"startTs": str(start), "endTs": str(end)}
         response = self._session.get_or_none(operation, path, times, member="data")
         return None if response is None else list(response.get("data") or ())

@@ -23,7 +23,7 @@ class ServerFeatures(NamedTuple):
 
 
 def version_numbers(version: str) -> tuple[int, int]:
-    """Parse major and minor version; (0, 0) if the version is unknown."""
+    """Parse the major and minor version; returns (0, 0) if the version is unknown."""
     match = _VERSION.match(version.strip())
     return (int(match[1]), int(match[2])) if match else (0, 0)
 
@@ -45,16 +45,15 @@ _BASIC_TASK_FIELDS = ("name", "executionStatus", "startTime", "endTime", "logLin
 
 
 def with_task_list(status: dict[str, Any]) -> dict[str, Any]:
-    """Add an empty task list if the status has no task list, because the server fails without it."""
+    """Add an empty task list to a status without tasks, because the server fails if the list is missing."""
     return {**status, "taskStatus": status.get("taskStatus") or []}
 
 
 def basic_status(status: dict[str, Any]) -> dict[str, Any]:
     """Keep only the fields that every server accepts, because older servers reject newer fields."""
     basic = _select_fields(status, _BASIC_FIELDS)
-    return basic | {
-        "taskStatus": [_select_fields(task, _BASIC_TASK_FIELDS) for task in basic.get("taskStatus") or []]
-    }
+    tasks = basic.get("taskStatus") or []
+    return basic | {"taskStatus": [_select_fields(task, _BASIC_TASK_FIELDS) for task in tasks]}
 
 
 def _select_fields(mapping: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:

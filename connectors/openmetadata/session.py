@@ -19,7 +19,7 @@ _NOT_FOUND = 404
 
 
 class OpenMetadataSession:
-    """Session with one server. Several threads may share it."""
+    """Thread-safe session with one OpenMetadata server."""
 
     def __init__(
         self, session: ThrottledSession, attempts: int = 1, sleep: Callable[[float], None] = time.sleep
@@ -35,7 +35,7 @@ class OpenMetadataSession:
         self._session.close()
 
     def server_version(self, *, retry: bool = True) -> HttpResponse:
-        """Fetch the version; this needs no token."""
+        """Fetch the version of the server; this needs no token."""
         return self.request("version", "GET", "/system/version", member="version", with_token=False, retry=retry)
 
     def features(self) -> ServerFeatures:
@@ -52,7 +52,8 @@ class OpenMetadataSession:
             response = self.server_version(retry=retry)
         except TargetRejected as error:
             raise TargetMisconfigured(f"{error}: is it OpenMetadata?") from error
-        features = self._features = server_features(str(decode_body(response, self.url).get("version", "")))
+        version = str(decode_body(response, self.url).get("version", ""))
+        features = self._features = server_features(version)
         return features
 
     def read(
@@ -75,7 +76,7 @@ class OpenMetadataSession:
     def delete(
         self, operation: str, path: str, params: Mapping[str, str] | None = None, *, member: str | None = "id"
     ) -> JsonObject | None:
-        """Delete an object; returns the server's response, None if the object did not exist."""
+        """Delete an object; returns the server's response, or None if the object did not exist."""
         response = self.request(operation, "DELETE", path, params=params, member=member, allow_missing=True)
         if response.status == _NOT_FOUND:
             return None
@@ -99,8 +100,8 @@ class OpenMetadataSession:
     ) -> HttpResponse:
         """Send a request, with retries.
 
-        The server must return a JSON object that has the member `member`, or no body if `member` is None. Any other
-        response comes from another server, such as a proxy, and must not count as success.
+        The response must be a JSON object that contains `member`, or have no body if `member` is None. Any other
+        successful response comes from another server, such as a proxy, and does not count as success.
         """
 
         def check_response(response: HttpResponse) -> LineageBridgeError | None:

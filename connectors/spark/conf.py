@@ -57,7 +57,7 @@ class ConfOptions(NamedTuple):
 
 
 def build_conf(options: ConfOptions) -> dict[str, str]:
-    """Build the conf, with its keys in a readable order."""
+    """Build the conf; its keys are in a readable order."""
     packages = [options.release.listener]
     if options.catalog:
         packages.append(options.release.required_package(options.catalog))

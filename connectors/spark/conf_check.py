@@ -3,6 +3,7 @@
 import difflib
 import re
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from urllib.parse import urlsplit
 
 from connectors.spark.conf import LISTENER_CLASS, PREFIX
@@ -27,7 +28,7 @@ _FORMAT_PACKAGES = {
 
 
 def check_packages(conf: Mapping[str, str], release: SparkRelease | None) -> Iterator[ConfProblem]:
-    """Find packages that are missing, or that were built for another Spark or Scala version."""
+    """Find packages that are missing or were built for another Spark or Scala version."""
     packages = [(key, name.strip()) for key in _JARS for name in conf.get(key, "").split(",") if name.strip()]
     listeners = [(key, match) for key, name in packages if (match := _LISTENER_PACKAGE.search(name))]
     if not listeners:
@@ -35,7 +36,8 @@ def check_packages(conf: Mapping[str, str], release: SparkRelease | None) -> Ite
         problem = "does not contain the listener; it must then be in Spark's jars directory"
         yield ConfProblem("spark.jars.packages", ProblemEffect.maybe_intended, problem, remedy)
     for key, match in listeners:
-        yield from _check_listener_package(key, match[1], match[2], release)
+        scala, version = match.groups()
+        yield from _check_listener_package(key, scala, version, release)
     for catalog, pattern in _FORMAT_PACKAGES.items():
         for key, name in packages:
             if (match := pattern.search(name)) and release:
@@ -77,16 +79,13 @@ _MIN_SIMILARITY = 0.8
 
 
 def check_conf(conf: Mapping[str, str], release: SparkRelease | None = None) -> list[ConfProblem]:
-    """Find the problems of a conf, worst first; if a Spark release is given, packages are checked against it."""
+    """Find the problems of a conf, worst first; packages are also checked against the Spark release, if given."""
     listener_conf = {key.removeprefix(PREFIX): value for key, value in conf.items() if key.startswith(PREFIX)}
     accepted = accepted_keys(listener_conf)
+    key_problems = [_check_key(key, value, listener_conf, accepted) for key, value in listener_conf.items()]
     problems = [
         *_check_foreign_keys(conf, accepted),
-        *(
-            problem
-            for key, value in listener_conf.items()
-            for problem in _check_key(key, value, listener_conf, accepted)
-        ),
+        *chain.from_iterable(key_problems),
         *_check_untyped_sections(accepted),
         *_check_transport("transport.", listener_conf),
         *_check_parent(listener_conf),
@@ -97,19 +96,16 @@ def check_conf(conf: Mapping[str, str], release: SparkRelease | None = None) -> 
 
 
 def _check_foreign_keys(conf: Mapping[str, str], accepted: AcceptedKeys) -> Iterator[ConfProblem]:
-    """Find keys that seem to be meant for the listener, but lack its prefix."""
+    """Find keys that seem to be meant for the listener but lack its prefix."""
     for key in conf:
         section, _, listener_key = key.removeprefix("spark.").partition(".")
         is_listener_section = difflib.SequenceMatcher(None, section.lower(), "openlineage").ratio() >= _MIN_SIMILARITY
         if key.startswith(PREFIX):
             continue
         if is_listener_section and listener_key:
-            is_accepted = find_key(listener_key, accepted.keys) is not None
-            suggestion = (
-                listener_key
-                if is_accepted
-                else nearest_key(listener_key, accepted.keys, _MIN_SIMILARITY) or listener_key
-            )
+            suggestion = listener_key
+            if find_key(listener_key, accepted.keys) is None:
+                suggestion = nearest_key(listener_key, accepted.keys, _MIN_SIMILARITY) or listener_key
             yield ConfProblem(
                 key, ProblemEffect.setting_ignored, f"does not begin with {PREFIX}", f"write {PREFIX}{suggestion}"
             )
@@ -127,9 +123,9 @@ def _check_key(
         if problem := value_problem(spec, value):
             yield ConfProblem(name, *problem, value_hint(spec))
         return
-    # The listener rejects unknown keys of a transport inside another one, and ignores all other unknown keys.
-    is_inner = key.startswith(("transport.transports.", "transport.transport."))
-    effect = ProblemEffect.events_lost if is_inner else ProblemEffect.setting_ignored
+    # The listener rejects unknown keys of a nested transport and ignores all other unknown keys.
+    is_nested = key.startswith(("transport.transports.", "transport.transport."))
+    effect = ProblemEffect.events_lost if is_nested else ProblemEffect.setting_ignored
     parent_key = next((section for section in parent_sections(key) if find_key(section, accepted.keys)), None)
     conf_without_types = {
         other_key: other_value for other_key, other_value in listener_conf.items() if not other_key.endswith(".type")
@@ -166,7 +162,8 @@ def _check_untyped_sections(accepted: AcceptedKeys) -> Iterator[ConfProblem]:
 
 def _check_transport(prefix: str, listener_conf: Mapping[str, str]) -> Iterator[ConfProblem]:
     """Find the reasons why a transport could not deliver events."""
-    kind, name = listener_conf.get(f"{prefix}type", "").lower(), f"{PREFIX}{prefix}"
+    kind = listener_conf.get(f"{prefix}type", "").lower()
+    name = f"{PREFIX}{prefix}"
     if not any(key.startswith(prefix) for key in listener_conf):
         yield ConfProblem(
             f"{name}type",
@@ -191,21 +188,25 @@ def _check_transport(prefix: str, listener_conf: Mapping[str, str]) -> Iterator[
         yield ConfProblem(f"{name}location", ProblemEffect.events_lost, problem, "use an absolute path")
     if kind == "http":
         yield from _check_http_transport(prefix, listener_conf)
-    inner_prefix = f"{prefix}transports."
-    inner_keys = [key.removeprefix(inner_prefix) for key in listener_conf if key.startswith(inner_prefix)]
-    inner_names = sorted({key.partition(".")[0] for key in inner_keys})
-    if kind == "composite" and not inner_names:
-        yield ConfProblem(
-            f"{name}transports", ProblemEffect.events_lost, "are missing", f"write {name}transports.<name>.type"
-        )
-    for inner_name in inner_names if kind == "composite" else []:
-        yield from _check_transport(f"{inner_prefix}{inner_name}.", listener_conf)
     if kind == "composite":
-        yield from _check_transport_order(
-            prefix,
-            [listener_conf.get(f"{inner_prefix}{inner_name}.type", "").lower() for inner_name in inner_names],
-            listener_conf,
+        yield from _check_composite_transport(prefix, listener_conf)
+
+
+def _check_composite_transport(prefix: str, listener_conf: Mapping[str, str]) -> Iterator[ConfProblem]:
+    section = f"{prefix}transports."
+    inner_keys = [key.removeprefix(section) for key in listener_conf if key.startswith(section)]
+    inner_names = sorted({key.partition(".")[0] for key in inner_keys})
+    if not inner_names:
+        yield ConfProblem(
+            f"{PREFIX}{prefix}transports",
+            ProblemEffect.events_lost,
+            "are missing",
+            f"write {PREFIX}{section}<name>.type",
         )
+    for inner_name in inner_names:
+        yield from _check_transport(f"{section}{inner_name}.", listener_conf)
+    kinds = [listener_conf.get(f"{section}{inner_name}.type", "").lower() for inner_name in inner_names]
+    yield from _check_transport_order(prefix, kinds, listener_conf)
 
 
 def _check_transport_order(prefix: str, kinds: list[str], listener_conf: Mapping[str, str]) -> Iterator[ConfProblem]:

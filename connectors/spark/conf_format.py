@@ -33,7 +33,7 @@ def format_python(conf: Mapping[str, str]) -> str:
 
 
 def read_defaults(path: Path) -> dict[str, str]:
-    """Read a conf file as Spark does; raises ConfigError with the name of the file."""
+    """Read a conf file as Spark does; raises ConfigError with the file name if the file is invalid."""
     try:
         return parse_defaults(path.read_bytes().decode("utf-8"))
     except OSError as error:
@@ -94,4 +94,6 @@ def _escape_key(key: str) -> str:
 def _escape_value(key: str, value: str) -> str:
     if value != value.strip(_STRIPPED_CHARACTERS):
         raise ConfigError(f"{key}: Spark strips the surrounding whitespace of {value!r}: remove it")
-    return ("\\" if value[:1] in {"=", ":"} else "") + "".join(_ESCAPE_SEQUENCES.get(char, char) for char in value)
+    escaped = "".join(_ESCAPE_SEQUENCES.get(char, char) for char in value)
+    # Spark would read a leading = or : as the separator of key and value.
+    return f"\\{escaped}" if value.startswith(("=", ":")) else escaped

@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import NamedTuple
 
-#: Shared by the checks before and after the job, so that the problem is reported only once.
+#: Problem and remedy that the checks before and after the job share, so that the problem is reported only once.
 SERVICE_NOT_RUNNING = (
     "points to a service that is not running",
     "start `lineage-bridge serve`, or correct host and port",

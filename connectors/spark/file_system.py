@@ -27,7 +27,7 @@ class FileSystem(Protocol):
     """File operations that processes need."""
 
     def read(self, path: str) -> bytes | None:
-        """Read a file; None if it does not exist."""
+        """Read a file; returns None if the file does not exist."""
 
     def write(self, path: str, content: bytes) -> None:
         """Write a file atomically."""
@@ -42,7 +42,7 @@ class FileSystem(Protocol):
         """Compute the checksum of a file."""
 
     def delete(self, path: str) -> None:
-        """Delete a folder with its content; does nothing if it does not exist."""
+        """Delete a folder with its content, if it exists."""
 
 
 class LocalFileSystem:
@@ -104,7 +104,7 @@ class HadoopFileSystem:
             stream.close()
 
     def write(self, path: str, content: bytes) -> None:
-        """Write a file; readers see the file once it has been closed."""
+        """Write a file; readers see the file only after it has been closed."""
         _, system, hadoop_path = self._hadoop_objects(path)
         stream = system.create(hadoop_path, True)
         try:
@@ -116,7 +116,8 @@ class HadoopFileSystem:
         _, system, hadoop_path = self._hadoop_objects(path)
         if not system.exists(hadoop_path):
             return []
-        files, iterator = [], system.listFiles(hadoop_path, True)
+        files = []
+        iterator = system.listFiles(hadoop_path, True)
         top = str(hadoop_path.toString()).rstrip("/")
         while iterator.hasNext():
             status = iterator.next()
@@ -155,20 +156,21 @@ class HadoopFileSystem:
 
 
 class FileSystems:
-    """Selects the file system of a path; Spark is started on the first access to a path on another system."""
+    """Selects the file system of a path; Spark is started on the first access to a path that is not local."""
 
     def __init__(self, session: Callable[[], "SparkSession"]) -> None:
         self._local: FileSystem = LocalFileSystem()
         self._remote: FileSystem = HadoopFileSystem(session)
 
     def for_path(self, path: str) -> FileSystem:
-        """Return the file system of a path."""
         return self._local if urlsplit(path).scheme in {"", "file"} else self._remote
 
 
 def _local_path(path: str) -> Path:
     without_scheme = path.removeprefix("file:")
-    return Path(without_scheme.removeprefix("//") if without_scheme.startswith("///") else without_scheme)
+    if without_scheme.startswith("///"):
+        return Path(without_scheme.removeprefix("//"))
+    return Path(without_scheme)
 
 
 def _data_file(file: Path) -> DataFile:
@@ -177,7 +179,7 @@ def _data_file(file: Path) -> DataFile:
 
 
 def _visible_files(top: Path) -> Iterator[Path]:
-    """List files as Spark does: without hidden names, but including partitions with names that begin with `_`."""
+    """Yield files as Spark does: without hidden names, but with partition folders whose names begin with `_`."""
     for folder, folders, names in os.walk(top, followlinks=True):
         folders[:] = sorted(name for name in folders if not _is_hidden(name))
         yield from (Path(folder, name) for name in sorted(names) if not _is_hidden(name))

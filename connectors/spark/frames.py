@@ -24,7 +24,7 @@ _DRIVERS = {
 
 
 class ReadOptions(NamedTuple):
-    """What to read: folders of files, or a version of a table."""
+    """Options for reading a dataset: folders of files, or a version of a table."""
 
     format: str
     location: str
@@ -36,7 +36,7 @@ class ReadOptions(NamedTuple):
 
 
 class WriteOptions(NamedTuple):
-    """How to write a frame to a new folder."""
+    """Options for writing a frame to a new folder."""
 
     format: str
     folder: str
@@ -45,10 +45,12 @@ class WriteOptions(NamedTuple):
 
 
 def read_frame(session: SparkSession, options: ReadOptions) -> DataFrame:
-    """Read a dataset lazily; columns that are not given are determined immediately."""
+    """Read a dataset lazily; if `columns` are missing, Spark infers them immediately."""
     reader = session.read.format(options.format).options(**_DEFAULTS.get(options.format, {}), **options.options)
     if options.format in {"delta", "iceberg"}:
-        return (reader.option("versionAsOf", options.version) if options.version else reader).load(options.location)
+        if options.version:
+            reader = reader.option("versionAsOf", options.version)
+        return reader.load(options.location)
     if options.format == "jdbc":
         return reader.options(**jdbc_options(options.options)).option("dbtable", options.location).load()
     if options.columns:
@@ -78,7 +80,8 @@ def write_frame(frame: DataFrame, options: WriteOptions, measures: Mapping[str, 
 def jdbc_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """Add the driver that matches the URL of a database to its options, unless a driver is set."""
     system = str(options.get("url", "")).removeprefix("jdbc:").partition(":")[0].lower()
-    return ({"driver": _DRIVERS[system]} if system in _DRIVERS else {}) | dict(options)
+    default_driver = {"driver": _DRIVERS[system]} if system in _DRIVERS else {}
+    return default_driver | dict(options)
 
 
 def frame_columns(frame: DataFrame) -> dict[str, str]:

@@ -8,16 +8,16 @@ from typing import NamedTuple
 
 
 class ValueType(StrEnum):
-    """Type of a value; an invalid value stops the listener unless the type is `anything`, `switch` or `uuid`."""
+    """Type of a value; invalid values stop the listener, except those of a `lenient_boolean` or a `uuid`."""
 
     anything = "anything"
     text = "text"
     boolean = "boolean"
-    switch = "switch"
+    lenient_boolean = "lenient_boolean"
     integer = "integer"
     url = "url"
     uuid = "uuid"
-    several = "several"
+    string_list = "string_list"
     choice = "choice"
     exact_choice = "exact_choice"
 
@@ -32,22 +32,18 @@ class KeySpec(NamedTuple):
 #: Keys and their values; `*` stands for one part of a key, `**` for all remaining parts.
 Keys = Mapping[str, KeySpec]
 
-_ANYTHING, _TEXT, _BOOLEAN, _SWITCH = (
-    KeySpec(ValueType.anything),
-    KeySpec(ValueType.text),
-    KeySpec(ValueType.boolean),
-    KeySpec(ValueType.switch),
-)
-_INTEGER, _URL, _UUID, _SEVERAL = (
-    KeySpec(ValueType.integer),
-    KeySpec(ValueType.url),
-    KeySpec(ValueType.uuid),
-    KeySpec(ValueType.several),
-)
+_ANYTHING = KeySpec(ValueType.anything)
+_TEXT = KeySpec(ValueType.text)
+_BOOLEAN = KeySpec(ValueType.boolean)
+_LENIENT_BOOLEAN = KeySpec(ValueType.lenient_boolean)
+_INTEGER = KeySpec(ValueType.integer)
+_URL = KeySpec(ValueType.url)
+_UUID = KeySpec(ValueType.uuid)
+_STRING_LIST = KeySpec(ValueType.string_list)
 
 #: Keys that the listener reads directly from the conf, without its parser.
 UNPARSED: Keys = {
-    "disabled": _SWITCH,
+    "disabled": _LENIENT_BOOLEAN,
     "capturedProperties": _ANYTHING,
     "dataset.removePath.pattern": _ANYTHING,
 }
@@ -75,13 +71,13 @@ _UNTYPED_KEYS: Keys = {
     "job.tags": _ANYTHING,
     "run.tags": _ANYTHING,
     "filter.rddEventsDisabled": _BOOLEAN,
-    "filter.allowedSparkNodes": _SEVERAL,
-    "filter.deniedSparkNodes": _SEVERAL,
+    "filter.allowedSparkNodes": _STRING_LIST,
+    "filter.deniedSparkNodes": _STRING_LIST,
     "columnLineage.datasetLineageEnabled": _BOOLEAN,
     "columnLineage.descriptionsEnabled": _BOOLEAN,
     "columnLineage.schemaSizeLimit": _INTEGER,
-    "facets.**.disabled": _SWITCH,
-    "facets.custom_environment_variables": _SEVERAL,
+    "facets.**.disabled": _LENIENT_BOOLEAN,
+    "facets.custom_environment_variables": _STRING_LIST,
     "debug.smart": _BOOLEAN,
     "debug.smartMode": _TEXT,
     "debug.metricsDisabled": _BOOLEAN,
@@ -126,7 +122,7 @@ _AUTH: TypedSection = {
     "jwt": {
         "apiKey": _TEXT,
         "tokenEndpoint": _TEXT,
-        "tokenFields": _SEVERAL,
+        "tokenFields": _STRING_LIST,
         "expiresInField": _TEXT,
         "grantType": _TEXT,
         "responseType": _TEXT,
@@ -153,7 +149,7 @@ _BREAKERS: TypedSection = {
     },
 }
 _RESOLVERS: TypedSection = {
-    "hostList": {"hosts": _SEVERAL, "schema": _TEXT},
+    "hostList": {"hosts": _STRING_LIST, "schema": _TEXT},
     "pattern": {"regex": _TEXT, "schema": _TEXT},
     "patternGroup": {"regex": _TEXT, "matchingGroup": _TEXT, "schema": _TEXT},
 }
@@ -209,14 +205,14 @@ def _child_names(prefix: str, conf: Mapping[str, str]) -> list[str]:
 
 
 def find_key(key: str, keys: Keys) -> KeySpec | None:
-    """Find the spec of a key by its name or by a pattern; None if the key is unknown."""
+    """Find the spec of a key by its name or a pattern; returns None if the key is unknown."""
     if key in keys:
         return keys[key]
     return next((keys[pattern] for pattern in keys if matches_pattern(pattern, key)), None)
 
 
 def matches_pattern(pattern: str, key: str) -> bool:
-    """True if a key matches a pattern, in which `*` and `**` are wildcards."""
+    """Return whether a key matches a pattern, in which `*` and `**` are wildcards."""
     wildcards = {"**": ".+", "*": r"[^.]+"}
     parts = (wildcards.get(part, re.escape(part)) for part in re.split(r"(\*\*?)", pattern))
     return re.fullmatch("".join(parts), key) is not None
@@ -229,7 +225,7 @@ def parent_sections(key: str) -> list[str]:
 
 
 def is_section(key: str, keys: Iterable[str]) -> bool:
-    """True if a key is a section, which has no value."""
+    """Return whether a key is a section, which has no value."""
     sections = {section for candidate in keys for section in parent_sections(candidate) if not section.endswith("**")}
     return any(matches_pattern(section, key) for section in sections)
 
@@ -238,4 +234,6 @@ def nearest_key(key: str, keys: Iterable[str], min_similarity: float = 0.0) -> s
     """Find the most similar key, ignoring case; wildcards in the key are shown as `<name>`."""
     by_lower_case = {name.lower(): name for name in keys}
     close_matches = difflib.get_close_matches(key.lower(), list(by_lower_case), n=1, cutoff=min_similarity)
-    return re.sub(r"\*\*?", "<name>", by_lower_case[close_matches[0]]) if close_matches else None
+    if not close_matches:
+        return None
+    return re.sub(r"\*\*?", "<name>", by_lower_case[close_matches[0]])

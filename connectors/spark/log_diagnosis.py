@@ -105,8 +105,8 @@ def diagnose_job(
     conf: Mapping[str, str], log_text: str, exit_code: int | None, event_count: int, seconds: float
 ) -> Iterator[ConfProblem]:
     """Yield the reason why a job failed, or why its listener created no events."""
-    symptom_problems = (_problem_of_symptom(symptom, symptom.key, log_text) for symptom in _JOB_SYMPTOMS)
-    problem = next(filter(None, symptom_problems), None)
+    matches = (_match_symptom(symptom, symptom.key, log_text) for symptom in _JOB_SYMPTOMS)
+    problem = next((match for match in matches if match is not None), None)
     if problem and (exit_code != 0 or not event_count):
         yield problem
     elif exit_code is None:
@@ -131,12 +131,12 @@ def diagnose_delivery(conf: Mapping[str, str], log_text: str) -> Iterator[ConfPr
     """Yield the reasons why events were not delivered, each once."""
     for symptom in _DELIVERY_SYMPTOMS:
         for key in transport_keys(conf, "file" if symptom.key == "location" else "http", symptom.key):
-            problem = _problem_of_symptom(symptom, key, log_text)
+            problem = _match_symptom(symptom, key, log_text)
             if problem:
                 yield problem
 
 
-def _problem_of_symptom(symptom: LogSymptom, key: str, log_text: str) -> ConfProblem | None:
+def _match_symptom(symptom: LogSymptom, key: str, log_text: str) -> ConfProblem | None:
     match = re.search(symptom.pattern, log_text)
     if match is None:
         return None
@@ -155,7 +155,7 @@ def transport_keys(conf: Mapping[str, str], transport_type: str, suffix: str) ->
 
 
 def redact_conf_secrets(conf: Mapping[str, str], text: str) -> str:
-    """Replace the secrets of a conf in a text with `***`."""
+    """Replace the secrets of a conf with `***` wherever they occur in the text."""
     for key, value in conf.items():
         if value and _SECRET_KEY.search(key):
             text = text.replace(value, "***")

@@ -24,7 +24,8 @@ _EVENT_ENDPOINT = "/api/v1/lineage"
 def check_services(conf: Mapping[str, str]) -> Iterator[ConfProblem]:
     """Check that every service in a conf is ready."""
     for key in transport_keys(conf, "http", "url"):
-        if value_problem(KeySpec(ValueType.url), url := conf[key]):
+        url = conf[key]
+        if value_problem(KeySpec(ValueType.url), url):
             continue
         try:
             with BridgeClient(_service_url(url, conf.get(f"{key.removesuffix('url')}endpoint", ""))) as service:
@@ -40,7 +41,8 @@ def check_services(conf: Mapping[str, str]) -> Iterator[ConfProblem]:
 
 def _service_url(url: str, endpoint: str) -> str:
     parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc}{(endpoint or parts.path).rstrip('/').removesuffix(_EVENT_ENDPOINT)}"
+    base_path = (endpoint or parts.path).rstrip("/").removesuffix(_EVENT_ENDPOINT)
+    return f"{parts.scheme}://{parts.netloc}{base_path}"
 
 
 _HERE = Path(__file__).parent
@@ -57,7 +59,7 @@ _HTTP_FAILED = re.compile(
 
 
 class ProbeResult(NamedTuple):
-    """How many events the job created, and how many arrived at each destination in the conf."""
+    """Number of events that the job created, numbers that arrived by conf key of the destination, and problems."""
 
     created: int
     arrived: dict[str, int]
@@ -81,7 +83,8 @@ def probe(spark: SparkInstallation, conf: Mapping[str, str], folder: Path, log: 
     arrived = {key: _count_new_events(path, sizes_before[key], folder.name) for key, path in files.items()}
     arrived |= {key: max(0, created - failed) for key in transport_keys(conf, "http", "url")}
     problems = [*diagnose_job(conf, log_text, exit_code, created, seconds), *diagnose_delivery(conf, log_text)]
-    problems += list(_delivery_problems(arrived, created, {problem.key.rpartition(".")[0] for problem in problems}))
+    reported_sections = {problem.key.rpartition(".")[0] for problem in problems}
+    problems += _delivery_problems(arrived, created, reported_sections)
     return ProbeResult(created, arrived, list(dict.fromkeys(problems)))
 
 
@@ -120,7 +123,12 @@ def _count_new_events(path: Path, offset: int, folder: str) -> int:
         file.seek(offset)
         lines = file.readlines()
     job_runs = {run_id for line in lines if folder.encode() in line for run_id in _run_ids(line)}
-    return sum(not job_runs.isdisjoint(_run_ids(line)[:1]) for line in lines)
+    count = 0
+    for line in lines:
+        run_id = next(iter(_run_ids(line)), None)
+        if run_id in job_runs:
+            count += 1
+    return count
 
 
 def _run_ids(line: bytes) -> list[str]:

@@ -60,7 +60,7 @@ DEFAULT_RELEASE = "4.1"
 
 
 def releases_with(catalog: TableFormat) -> str:
-    """List the releases that a table format supports, as text for messages."""
+    """Name the releases that a table format supports, for messages."""
     return f"Spark {' or '.join(release.name for release in SUPPORTED_RELEASES if release.package_or_none(catalog))}"
 
 

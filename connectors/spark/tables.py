@@ -21,7 +21,7 @@ _ROWS_VIEW = "lineage_bridge_rows"
 
 
 class LoadOptions(NamedTuple):
-    """How to load rows into a table; `key` identifies the load, so that the load is not repeated."""
+    """Options for loading rows into a table; `key` identifies the load, so that the load is not repeated."""
 
     format: str
     location: str
@@ -83,7 +83,7 @@ def _save_delta(frame: DataFrame, options: LoadOptions, *, exists: bool) -> None
 
 
 def _find_commit(session: SparkSession, options: LoadOptions) -> str | None:
-    """Find the version by the load key in its commit."""
+    """Find the newest version whose commit contains the load key."""
     history = session.sql(f"DESCRIBE HISTORY {_delta_table(options)}").where(F.col("userMetadata") == options.key)
     (newest,) = history.agg(F.max("version").alias("version")).collect()
     return None if newest.version is None else str(newest.version)
@@ -130,11 +130,13 @@ def _save_iceberg(session: SparkSession, frame: DataFrame, options: LoadOptions,
     else:
         columns = [F.col(quote_spark_identifier(name)) for name in options.partition_by]
         writer = writer.using("iceberg")
-        (writer.partitionedBy(*columns) if columns else writer).createOrReplace()
+        if columns:
+            writer = writer.partitionedBy(*columns)
+        writer.createOrReplace()
 
 
 def _find_snapshot(session: SparkSession, options: LoadOptions) -> str | None:
-    """Find the snapshot that contains the load key."""
+    """Find the newest snapshot that contains the load key."""
     snapshots = session.table(f"{options.location}.snapshots").where(F.col("summary")[_LOAD_KEY] == options.key)
     newest = snapshots.orderBy(F.desc("committed_at")).select("snapshot_id").first()
     return None if newest is None else str(newest.snapshot_id)

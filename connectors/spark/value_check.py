@@ -14,44 +14,45 @@ _INTEGER = re.compile(r"\s*[+-]?\d{1,10}\s*")
 
 def value_problem(spec: KeySpec, value: str) -> tuple[ProblemEffect, str] | None:
     """Describe the problem of a value without quoting the value, which may be a secret."""
-    is_list = value.startswith("[") and value.endswith("]")
-    if not value.strip() and spec.kind is not ValueType.anything:
+    if spec.kind is ValueType.anything:
+        return None
+    if not value.strip():
         return ProblemEffect.setting_ignored, "has no value"
-    checks = {
-        ValueType.text: (is_list, ProblemEffect.events_lost, "is parsed as a list because of its brackets"),
-        ValueType.boolean: (value.strip() not in _BOOLEANS, ProblemEffect.events_lost, "is neither true nor false"),
-        ValueType.switch: (
-            value.strip().lower() not in {"true", "false"},
-            ProblemEffect.setting_ignored,
-            "is neither true nor false",
-        ),
-        ValueType.integer: (not _INTEGER.fullmatch(value), ProblemEffect.events_lost, "is not an integer"),
-        ValueType.several: (not is_list, ProblemEffect.events_lost, "is not a list"),
-        ValueType.uuid: (not _is_uuid(value), ProblemEffect.setting_ignored, "is not a UUID"),
-        ValueType.choice: (
-            value.lower() not in map(str.lower, spec.choices),
-            ProblemEffect.events_lost,
-            "is not an accepted value",
-        ),
-        ValueType.exact_choice: (value not in spec.choices, ProblemEffect.events_lost, "is not an accepted value"),
-    }  # fmt: skip
-    if spec.kind is ValueType.url:
-        return _url_problem(value)
-    if spec.kind in checks:
-        is_invalid, effect, problem = checks[spec.kind]
-        return (effect, problem) if is_invalid else None
-    return None
+    is_list = value.startswith("[") and value.endswith("]")
+    is_valid = {
+        ValueType.text: not is_list,
+        ValueType.boolean: value.strip() in _BOOLEANS,
+        ValueType.lenient_boolean: value.strip().lower() in {"true", "false"},
+        ValueType.integer: _INTEGER.fullmatch(value) is not None,
+        ValueType.string_list: is_list,
+        ValueType.url: _is_url(value),
+        ValueType.uuid: _is_uuid(value),
+        ValueType.choice: value.lower() in map(str.lower, spec.choices),
+        ValueType.exact_choice: value in spec.choices,
+    }
+    return None if is_valid[spec.kind] else _PROBLEMS[spec.kind]
 
 
-def _url_problem(value: str) -> tuple[ProblemEffect, str] | None:
+_PROBLEMS = {
+    ValueType.text: (ProblemEffect.events_lost, "is parsed as a list because of its brackets"),
+    ValueType.boolean: (ProblemEffect.events_lost, "is neither true nor false"),
+    ValueType.lenient_boolean: (ProblemEffect.setting_ignored, "is neither true nor false"),
+    ValueType.integer: (ProblemEffect.events_lost, "is not an integer"),
+    ValueType.string_list: (ProblemEffect.events_lost, "is not a list"),
+    ValueType.url: (ProblemEffect.events_lost, "is not a valid URL"),
+    ValueType.uuid: (ProblemEffect.setting_ignored, "is not a UUID"),
+    ValueType.choice: (ProblemEffect.events_lost, "is not an accepted value"),
+    ValueType.exact_choice: (ProblemEffect.events_lost, "is not an accepted value"),
+}
+
+
+def _is_url(value: str) -> bool:
     try:
         url = urlsplit(value)
-        is_valid = url.scheme in {"http", "https"} and bool(url.hostname) and (url.port or 1) > 0
+        has_server = url.scheme in {"http", "https"} and bool(url.hostname) and (url.port or 1) > 0
     except ValueError:
-        is_valid = False
-    if is_valid and not re.search(r"\s", value):
-        return None
-    return ProblemEffect.events_lost, "is not a valid URL"
+        return False
+    return has_server and not re.search(r"\s", value)
 
 
 def _is_uuid(value: str) -> bool:
@@ -66,9 +67,9 @@ def value_hint(spec: KeySpec) -> str:
     return {
         ValueType.text: "remove the brackets",
         ValueType.boolean: "use true or false",
-        ValueType.switch: "use true or false",
+        ValueType.lenient_boolean: "use true or false",
         ValueType.integer: "use digits only",
-        ValueType.several: "use [one;two]",
+        ValueType.string_list: "use [one;two]",
         ValueType.url: "use a URL such as http://127.0.0.1:8090",
         ValueType.uuid: "use a UUID such as 01234567-89ab-7def-8123-456789abcdef",
         ValueType.choice: f"use {' or '.join(spec.choices)}",

@@ -14,7 +14,7 @@ _MAX_CHARACTERS = 200
 
 
 class WebhookClient:
-    """Client of one webhook URL. Several threads may share it."""
+    """Thread-safe client of one webhook URL."""
 
     def __init__(self, session: ThrottledSession) -> None:
         self.url = session.url
@@ -25,12 +25,11 @@ class WebhookClient:
 
     def probe(self) -> None:
         """Check that a server responds with any status except 502, 503 and 504."""
-        self._session.request(
-            "probe",
-            "HEAD",
-            "",
-            lambda response: self._response_error(response) if response.status in _UNAVAILABLE_STATUSES else None,
-        )
+
+        def check_available(response: HttpResponse) -> LineageBridgeError | None:
+            return self._response_error(response) if response.status in _UNAVAILABLE_STATUSES else None
+
+        self._session.request("probe", "HEAD", "", check_available)
 
     def send(self, body: Any, key: str) -> None:
         """Post a message; the receiver can recognize duplicates by the idempotency key."""

@@ -9,14 +9,16 @@ MAX_KEY_CHARACTERS = 400
 #: The id in rows that have no run, no job or no second subject.
 NO_ID = bytes(16)
 _ID_BYTES = 16
-#: Version and variant of a version-8 UUID, and a mask of all other bits.
-_UUID_VERSION_8, _UUID_CONTENT_MASK = 0x00000000000080008000000000000000, 0xFFFFFFFFFFFF0FFF3FFFFFFFFFFFFFFF
+#: The version and variant bits of a version-8 UUID.
+_UUID_VERSION_8 = 0x00000000000080008000000000000000
+#: Mask of all other bits of a UUID.
+_UUID_CONTENT_MASK = 0xFFFFFFFFFFFF0FFF3FFFFFFFFFFFFFFF
 
 
 def bounded_key(text: str) -> str:
-    """Truncate a text that is too long for a key, and append a hash of the full text.
+    """Truncate text that is too long for a key, and append a hash of the full text.
 
-    The result is longer than the limit, so it never equals a text that was short enough.
+    Truncated text is longer than the limit, so it never equals text that was short enough.
     """
     if len(text) <= MAX_KEY_CHARACTERS:
         return text
@@ -32,7 +34,7 @@ def digest(data: bytes) -> bytes:
 def name_based_id(kind: str, *parts: str) -> bytes:
     """Compute an id from a kind and names, as the bytes of a version-8 UUID.
 
-    The parts are joined with U+0000, which no decoded text contains, so different parts never yield the same text.
+    The parts are joined with U+0000, which no decoded text contains, so different parts never yield the same id.
     """
     number = int.from_bytes(digest("\0".join((kind, *parts)).encode()), "big")
     return (number & _UUID_CONTENT_MASK | _UUID_VERSION_8).to_bytes(16, "big")

@@ -1,8 +1,8 @@
 """Reads, validates and builds governance and contract facets.
 
-Anyone who may send events can send these facets, so they are validated: a member of the wrong type is dropped
-without affecting the others, and an access tag, which becomes part of a policy condition, contains only letters,
-digits and underscores.
+Anyone who may send events can send these facets, so they are validated. A member of the wrong type is dropped without
+affecting the others. An access tag contains only letters, digits and underscores, because it becomes part of a policy
+condition.
 """
 
 import re
@@ -63,7 +63,7 @@ def validate_governance(facet: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def validate_contract(facet: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the valid members of a contract facet; None if the contract promises no columns."""
+    """Return the valid members of a contract facet, or None if the contract promises no columns."""
     contract = _valid_members(facet, _CONTRACT)
     return contract if "columns" in contract else None
 
@@ -83,7 +83,7 @@ def _valid_members(facet: Mapping[str, Any], types: Mapping[str, Any]) -> dict[s
 SETS = frozenset({"owners", "tags", "classifications", "glossaryTerms", "dataProducts"})
 _NOT_WORD = re.compile(r"[^A-Za-z0-9_]+")
 COLUMNS, CUSTOM = "columns", "customProperties"
-#: Member with the content of the asset file; present only if OpenMetadata has changed something since.
+#: Member with the content of the asset file; present only if fields have changed in OpenMetadata since.
 FILE = "file"
 #: Members that describe the asset file and are not governance fields.
 _NOT_FIELDS = frozenset({FILE, "asset", "version", "accessTag"})
@@ -111,7 +111,7 @@ def facet_fields(facet: Mapping[str, Any]) -> dict[FieldPath, FieldValue]:
 
 
 def build_facet(fields: FieldValues, template: Mapping[str, Any]) -> dict[str, Any]:
-    """Build a facet from fields; other members, and the order of list elements, come from the template."""
+    """Build a facet from fields; other members and the order of list elements come from the template."""
     facet: dict[str, Any] = {key: template[key] for key in ("asset", "version", "accessTag") if key in template}
     columns: dict[str, dict[str, Any]] = {}
     template_columns = {column["name"]: column for column in template.get(COLUMNS, ())}
@@ -129,17 +129,21 @@ def build_facet(fields: FieldValues, template: Mapping[str, Any]) -> dict[str, A
             facet.setdefault(CUSTOM, {})[property_name] = value
         else:
             facet[key] = _to_member_value(key, value, template.get(key))
-    return facet | ({COLUMNS: [columns[name] for name in sorted(columns)]} if columns else {})
+    if columns:
+        facet[COLUMNS] = [columns[name] for name in sorted(columns)]
+    return facet
 
 
 def asset_content(facet: Mapping[str, Any]) -> dict[str, Any]:
     """Return the content of the asset file that a facet was built from."""
     content = facet.get(FILE)
-    return dict(content) if isinstance(content, dict) else {key: value for key, value in facet.items() if key != FILE}
+    if isinstance(content, dict):
+        return dict(content)
+    return {key: value for key, value in facet.items() if key != FILE}
 
 
 def access_tag(namespace: str, name: str) -> str:
-    """Return the name of the tag by which policies select an asset; all its characters are valid in conditions."""
+    """Return the name of the tag that selects an asset in policies; it is valid in policy conditions."""
     suffix = digest(f"{namespace}\0{name}".encode()).hex()[:8]
     return f"{_NOT_WORD.sub('_', name)[:100]}_{suffix}"
 
@@ -156,7 +160,7 @@ def _to_field_value(key: str, content: Any) -> FieldValue:
 def _to_member_value(key: str, value: FieldValue, template: Any) -> Any:
     if isinstance(value, frozenset):
         in_template_order = [element for element in template or () if element in value]
-        return in_template_order + sorted(value - {*in_template_order})
+        return in_template_order + sorted(value.difference(in_template_order))
     if key == "accessPolicies" and isinstance(value, str):
         return msgspec.json.decode(value)
     return value

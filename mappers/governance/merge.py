@@ -57,7 +57,7 @@ def merge(
 
 
 def is_conflict(base: FieldValue, local: FieldValue, remote: FieldValue) -> bool:
-    """True if both sides changed a scalar to different values."""
+    """Return whether both sides changed a scalar to different values."""
     if _has_set(base, local, remote):
         return False
     return not equal_values(local, remote) and not equal_values(local, base) and not equal_values(remote, base)

@@ -24,13 +24,14 @@ class MergeBase(NamedTuple):
         return self if self.remote_id == remote_id else MergeBase(remote_id=remote_id)
 
     def remote_fields(self, remote: FieldValues, to_local_value: ToLocalValue) -> dict[FieldPath, FieldValue]:
-        """Convert remote fields to local form; values that have not changed since they were sent are kept as sent."""
+        """Convert remote fields to local form; values that have not changed remotely stay as they were sent."""
         return {path: self._remote_value(path, remote.get(path), to_local_value) for path in {*remote, *self.sent}}
 
     def _remote_value(self, path: FieldPath, remote: FieldValue, to_local_value: ToLocalValue) -> FieldValue:
         sent, read = self.sent.get(path), self.read.get(path)
         if isinstance(remote, frozenset) or isinstance(sent, frozenset):
-            not_accepted = as_set(sent) - as_set(read)  # their absence is not a remote change
+            # Elements that the server did not accept are missing from the start, which is not a remote change.
+            not_accepted = as_set(sent) - as_set(read)
             return as_set(remote) | not_accepted
         if path in self.sent and equal_values(remote, read):
             return sent
@@ -82,11 +83,12 @@ def next_base(
             if path in previous.sent:
                 sent[path], read[path] = previous.sent[path], previous.read.get(path)
         elif isinstance(value, frozenset):
-            sent[path] = value = value - unapplied.missing.get(path, frozenset())
+            accepted = value - unapplied.missing.get(path, frozenset())
             removed: frozenset[str] = frozenset()
             if path in changes.fields:
                 removed = as_set(previous.read.get(path)) - as_set(changes.fields[path])
-            read[path] = value & (as_set(remote.get(path)) | removed)
+            sent[path] = accepted
+            read[path] = accepted & (as_set(remote.get(path)) | removed)
         elif value is not None:
             sent[path], read[path] = value, remote.get(path)
     return MergeBase(sent, read, previous.remote_id)
@@ -101,5 +103,5 @@ def encode_fields(fields: FieldValues) -> StoredFields:
 
 
 def decode_fields(stored: StoredFields) -> dict[FieldPath, FieldValue]:
-    """Convert stored fields back."""
+    """Convert stored fields back to field values."""
     return {tuple(path): frozenset(value) if isinstance(value, list) else value for path, value in stored}

@@ -29,7 +29,9 @@ def parse_time(text: str, path: str, notes: list[str]) -> Timestamp:
     if note:
         notes.append(f"{path} {note}")
     time = datetime.fromisoformat(text)
-    return Timestamp(micros, (time if time.tzinfo else time.replace(tzinfo=UTC)).isoformat())
+    if time.tzinfo is None:
+        time = time.replace(tzinfo=UTC)
+    return Timestamp(micros, time.isoformat())
 
 
 class BodyFields:
@@ -53,26 +55,31 @@ class BodyFields:
         return f"{self._path}.{key}".lstrip(".")
 
     def get(self, *keys: str) -> tuple[str, Any]:
-        """Return the first of these members that is present, as name and value; otherwise the first name and None."""
+        """Return name and value of the first of these members that is present, otherwise the first name and None."""
         self._read_keys.update(keys)
-        return next(((key, self._members[key]) for key in keys if key in self._members), (keys[0], None))
+        for key in keys:
+            if key in self._members:
+                return key, self._members[key]
+        return keys[0], None
 
     def text(self, *keys: str) -> str | None:
-        """Read a text or number as text; None if the member is absent. Raises InvalidInput for any other type."""
+        """Read a string or number as text, or None if the member is absent; raises InvalidInput for other types."""
         key, value = self.get(*keys)
-        if isinstance(value, bool) or not isinstance(value, str | int | float | None):
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
             raise InvalidInput("must be a string", self.path_to(key))
-        return None if value is None else _as_text(value, self.path_to(key)).strip() or None
+        return _as_text(value, self.path_to(key)).strip() or None
 
     def required(self, *keys: str) -> str:
-        """Read a required text or number as text; raises InvalidInput if the member is absent."""
+        """Read a required string or number as text; raises InvalidInput if the member is absent."""
         text = self.text(*keys)
         if text is None:
             raise InvalidInput("is missing", self.path_to(keys[0]))
         return text
 
     def time(self, *keys: str) -> Timestamp | None:
-        """Read a time; None if the member is absent."""
+        """Read a time, or None if the member is absent."""
         key, _ = self.get(*keys)
         text = self.text(*keys)
         return parse_time(text, self.path_to(key), self.notes) if text else None

@@ -17,5 +17,5 @@ class Diagnostic(NamedTuple):
         return f"{self.file}:{self.line}: {self.level}: {self.message}"
 
     def as_json(self) -> dict[str, Any]:
-        """Public JSON form; its keys are stable."""
+        """Convert to the public JSON form, with stable keys."""
         return {"file": self.file, "line": self.line, "level": self.level, "said": self.message}

@@ -29,7 +29,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
 _TIME_COLUMNS = frozenset((*COLUMNS["start_time"], *COLUMNS["end_time"]))
 #: Prefix of the process names of a run manager, which has one process per type of request.
 RUN_MANAGEMENT = "RunMgmt"
-#: A text before `=` is a namespace if it is in upper case, a URL, or one of these. The agent applies the same rule.
+#: Text before `=` is a namespace if it is in upper case, a URL, or one of these. The agent applies the same rule.
 NAMESPACE_KEYWORDS = frozenset({
     "abfs", "abfss", "adl", "bigquery", "cassandra", "db2", "dbfs", "file", "gcs", "gs", "hdfs", "hive",
     "iceberg", "impala", "kafka", "local", "mariadb", "mongodb", "mssql", "mysql", "nfs", "oracle",
@@ -43,7 +43,7 @@ _INTEGER = re.compile(r"-?[0-9]{1,9}")
 def normalize_row(row: Mapping[str, Any], zone: tzinfo) -> JsonObject:
     """Convert a row to JSON values, and add the zone to times that lack one, so that repeated rows are recognized.
 
-    Start and end are exceptions: if the clock was set back, only both together show which hour is meant.
+    Start and end get no zone here: after the clock has been set back, only both together show which hour is meant.
     """
     return {key: _json_value(value, None if key.lower() in _TIME_COLUMNS else zone) for key, value in row.items()}
 
@@ -52,10 +52,10 @@ def row_to_run_event(row: Mapping[str, Any], technology: str, zone: tzinfo, note
     """Convert a normalized row to a run event, with notes; raises InvalidInput with the offending column."""
     _reject_extra_values(row)
     values = {str(key).lower(): value for key, value in row.items() if key and value is not None and value != ""}
-    fields = {
-        name: next((values.pop(column) for column in names if column in values), None)
-        for name, names in COLUMNS.items()
-    }
+    fields: dict[str, Any] = {}
+    for field, columns in COLUMNS.items():
+        present_column = next((column for column in columns if column in values), None)
+        fields[field] = None if present_column is None else values.pop(present_column)
     technology_name = str(fields["technology"] or technology).upper()
     if technology_name not in set(Technology):
         raise InvalidInput(f"must be one of {', '.join(Technology)}: {technology_name[:32]!r}", "technology")
@@ -89,7 +89,7 @@ def _reject_extra_values(row: Mapping[str, Any]) -> None:
 
 
 def _job_name(fields: Mapping[str, Any], technology: str) -> tuple[str, str]:
-    """Return namespace and name of the process: the request type for a run manager, otherwise the name in the row."""
+    """Return namespace and name of the process, which for a run manager is named after the request type."""
     namespace = str(fields["namespace"] or technology)
     if technology == "RUNMGR" and fields["request_type"] is not None:
         return namespace, f"{RUN_MANAGEMENT}/{fields['request_type']}"
@@ -107,9 +107,9 @@ def _job_type_facet(technology: str) -> JsonObject:
 
 
 def _parse_datasets(value: Any) -> list[JsonObject]:
-    """Parse datasets from a list of objects or texts, or from a single text with commas between the datasets.
+    """Parse datasets from a list of objects or strings, or from a single string with commas between the datasets.
 
-    Each text is a URL or `NAMESPACE=NAME`.
+    Each string is a path, a URL or `NAMESPACE=NAME`.
     """
     items = value if isinstance(value, list) else [part.strip() for part in str(value).split(",")]
     datasets: list[JsonObject] = []
@@ -118,10 +118,10 @@ def _parse_datasets(value: Any) -> list[JsonObject]:
             datasets.append(item)
         elif item:
             namespace, separator, name = str(item).partition("=")
-            has_namespace = separator and (_is_server_url(namespace) or _is_namespace_keyword(namespace))
-            datasets.append(
-                {"namespace": namespace, "name": name} if has_namespace else {"namespace": "FILE", "name": str(item)}
-            )
+            if separator and (_is_server_url(namespace) or _is_namespace_keyword(namespace)):
+                datasets.append({"namespace": namespace, "name": name})
+            else:
+                datasets.append({"namespace": "FILE", "name": str(item)})
     return datasets
 
 
@@ -143,7 +143,7 @@ def _set_times(run: JsonObject, reported_times: JsonObject, zone: tzinfo, notes:
     """Set the start and end of a run; keep a string that is not a valid time, so that the translator rejects it."""
     times = {name: _add_zone(value, zone) for name, value in reported_times.items() if value is not None}
     run.update({name: time if isinstance(time, str) else time.isoformat() for name, time in times.items()})
-    start, end = (_parse_datetime(times.get(name)) for name in reported_times)
+    start, end = _parse_datetime(times.get("startTime")), _parse_datetime(times.get("endTime"))
     if start is None or end is None or end.timestamp() >= start.timestamp():
         return
     second_occurrence = end.replace(fold=1)
@@ -156,9 +156,11 @@ def _set_times(run: JsonObject, reported_times: JsonObject, zone: tzinfo, notes:
 
 
 def _add_zone(value: Any, zone: tzinfo) -> str | datetime:
-    """Add the zone to a time that lacks a zone; any other time or text is returned as text."""
+    """Add the zone to a time that lacks a zone; any other value is returned as a string."""
     time = _parse_datetime(value)
-    return str(value) if time is None or time.tzinfo else time.replace(tzinfo=zone)
+    if time is None or time.tzinfo:
+        return str(value)
+    return time.replace(tzinfo=zone)
 
 
 def _parse_datetime(value: Any) -> datetime | None:
@@ -170,7 +172,9 @@ def _parse_datetime(value: Any) -> datetime | None:
 
 def _json_value(value: Any, zone: tzinfo | None) -> Any:
     if isinstance(value, datetime):
-        return (value if value.tzinfo or zone is None else value.replace(tzinfo=zone)).isoformat()
+        if value.tzinfo is None and zone is not None:
+            value = value.replace(tzinfo=zone)
+        return value.isoformat()
     if isinstance(value, date):
         return value.isoformat()
     if value is None or isinstance(value, str | int | float | bool | list | dict):

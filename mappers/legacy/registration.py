@@ -77,7 +77,7 @@ def _build_version_event(
 
 
 def _read_run_and_job(body: BodyFields, namespaces: LegacyNamespaces) -> tuple[str | None, JobName | None]:
-    """Read the run id and the job name of a version; the body contains each of them as a text or in an object."""
+    """Read the run id and the job name of a version; each of them is a string or a member of an object."""
     _, run = body.get("run")
     run_id = body.object("run").text(*_RUN_ID_KEYS) if isinstance(run, dict) else body.text("run", *_RUN_ID_KEYS)
     _, job = body.get("job")

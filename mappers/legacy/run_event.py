@@ -69,7 +69,7 @@ def _derive_run_id(event_type: str, job: JobName, start: Timestamp | None, time:
 
     The nominal time is only a fallback, because a rerun has the same nominal time.
     """
-    run_start = start or (time if event_type == "START" else None)
+    run_start = time if start is None and event_type == "START" else start
     _, nominal_time = run.object("facets").get("nominalTime")
     if run_start is None and isinstance(nominal_time, dict):
         run_start = BodyFields(nominal_time, run.path_to("facets.nominalTime"), run.notes).time("nominalStartTime")

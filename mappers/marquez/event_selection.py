@@ -13,16 +13,18 @@ from mappers.canonical_json import canonical_json
 #: Facets whose values accumulate; any other facet keeps only its newest value.
 _CUMULATIVE_FACETS = frozenset({
     "parent", "parentRun", "jobDependencies", "lineageBridge_jobDependencies", "test", "lineage", "schema",
-    "symlinks",
-    "lifecycleStateChange", "version", "columnLineage", "dataQualityAssertions", "lineageBridge_boxes",
-    "lineageBridge_registration", "lineageBridge_expectations",
+    "symlinks", "lifecycleStateChange", "version", "columnLineage", "dataQualityAssertions",
+    "lineageBridge_boxes", "lineageBridge_registration", "lineageBridge_expectations",
 })  # fmt: skip
 _STATE_CHANGES = ("START", "COMPLETE", "ABORT", "FAIL")
 _STATE_RANK = {"FAIL": 5, "ABORT": 4, "COMPLETE": 3, "RUNNING": 2, "START": 1}
 
 
 def select_events(events: Sequence[Mapping[str, Any]]) -> list[int]:
-    """Select from a run's events, given in order of time; returns indexes, with the event of the final state last."""
+    """Return the indexes of the events to send for a run, the event of the final state last.
+
+    The events of the run must be in order of time.
+    """
     if not events:
         return []
     first_index: dict[object, int] = {}

@@ -36,7 +36,7 @@ _REQUIRED_ITEM_MEMBERS: dict[str, tuple[str, tuple[str, ...]]] = {
 
 
 def accepted_facets(facets: Mapping[str, Any], owner: str) -> dict[str, Any]:
-    """Add required members to facet deletions, and drop facets that still lack required members."""
+    """Complete facet deletions with required members, and drop all facets that lack required members."""
     accepted = {}
     for name, facet in facets.items():
         if not isinstance(facet, dict):
@@ -63,10 +63,9 @@ def _has_item_names(name: str, facet: Mapping[str, Any]) -> bool:
 
 
 def run_event(body: bytes, micros: int, run_uuid: str) -> dict[str, Any]:
-    """Build a run event with everything that Marquez requires."""
-    event = _normalized_event(
-        _replace_nul(msgspec.json.decode(body.removeprefix(b"\xef\xbb\xbf"))), micros, "RunEvent"
-    )
+    """Build a run event with all members that Marquez requires."""
+    decoded = _replace_nul(msgspec.json.decode(body.removeprefix(b"\xef\xbb\xbf")))
+    event = _normalized_event(decoded, micros, "RunEvent")
     event["run"] = {**event["run"], "runId": run_uuid}
     return event
 
@@ -106,13 +105,13 @@ def restore_exponents(value: Any) -> Any:
 
 
 def is_streaming(event: Mapping[str, Any]) -> bool:
-    """True if the event belongs to a streaming job, of which Marquez creates versions while a run is in progress."""
+    """Return whether an event belongs to a streaming job; Marquez creates its versions while a run is in progress."""
     job_type = ((event.get("job") or {}).get("facets") or {}).get("jobType")
     return isinstance(job_type, dict) and str(job_type.get("processingType")).upper() == "STREAMING"
 
 
 def _normalized_event(event: dict[str, Any], micros: int, kind: str) -> dict[str, Any]:
-    """Normalize an event; Marquez determines its kind from the schema URL."""
+    """Normalize an event, and set the schema URL from which Marquez determines the kind of the event."""
     normalized: dict[str, Any] = drop_nulls(event)
     url = str(normalized.get("schemaURL") or "")
     normalized["schemaURL"] = url if url.endswith(f"/{kind}") else f"{_SPEC}{kind}"
@@ -143,4 +142,6 @@ def _replace_nul(value: Any) -> Any:
         return _NUL.sub("\ufffd", value)
     if isinstance(value, dict):
         return {_replace_nul(key): _replace_nul(item) for key, item in value.items()}
-    return [_replace_nul(item) for item in value] if isinstance(value, list) else value
+    if isinstance(value, list):
+        return [_replace_nul(item) for item in value]
+    return value

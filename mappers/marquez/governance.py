@@ -69,4 +69,6 @@ def add_steward_facets(
 
 def _add_governance(dataset: dict[str, Any], governance: Mapping[str, Any]) -> dict[str, Any]:
     facets = governance_facets(governance)
-    return {**dataset, "facets": {**(dataset.get("facets") or {}), **add_base_fields(facets)}} if facets else dataset
+    if not facets:
+        return dataset
+    return {**dataset, "facets": {**(dataset.get("facets") or {}), **add_base_fields(facets)}}

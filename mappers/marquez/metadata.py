@@ -17,7 +17,7 @@ _EVENT_FACETS = frozenset({"lifecycleStateChange"})
 
 
 class StoredMetadata(NamedTuple):
-    """What the store contains about a dataset or job: whether it has events, and the names of its facets."""
+    """Stored metadata of a dataset or job: whether there are events, and the names of its facets."""
 
     has_events: bool = False
     facets: frozenset[str] = frozenset()
@@ -62,16 +62,18 @@ def job_event_from_list(
 
 
 def possible_job_names(job: Mapping[str, Any]) -> list[str]:
-    """List the names that events may use for a job, because Marquez may have prefixed its name with the parent's."""
+    """List the names that events may use for a job; Marquez may have prefixed the name with the parent's name."""
     name, parent = str(job["name"]), job.get("parentJobName")
     simple_name = str(job.get("simpleName") or name)
-    return [name, simple_name] if parent and name == f"{parent}.{simple_name}" else [name]
+    if parent and name == f"{parent}.{simple_name}":
+        return [name, simple_name]
+    return [name]
 
 
 def is_alias(dataset: Mapping[str, Any]) -> bool:
-    """True if a dataset is listed under a name that is not its physical name.
+    """Return whether a dataset is listed under a name that is not its physical name.
 
-    Such a name comes from a symlink, or from someone who created the dataset by hand.
+    Such a name comes from a symlink, or from a user who created the dataset manually.
     """
     return dataset.get("physicalName") not in (None, dataset.get("name"))
 
@@ -93,11 +95,13 @@ def _missing_facets(entity: Mapping[str, Any], stored: StoredMetadata) -> dict[s
 
 
 def _tags_facet(tags_and_fields: Sequence[tuple[str, str | None]], stored: StoredMetadata) -> dict[str, Any]:
-    tags = [
-        {"key": tag, "value": "true", "source": "MARQUEZ", **({"field": field} if field else {})}
-        for tag, field in tags_and_fields
-    ]
-    return {"tags": {"tags": tags}} if tags and "tags" not in stored.facets else {}
+    if not tags_and_fields or "tags" in stored.facets:
+        return {}
+    entries = []
+    for tag, field in tags_and_fields:
+        entry = {"key": tag, "value": "true", "source": "MARQUEZ"}
+        entries.append({**entry, "field": field} if field else entry)
+    return {"tags": {"tags": entries}}
 
 
 def _schema_field(field: Mapping[str, Any]) -> dict[str, Any]:
@@ -109,7 +113,7 @@ def _dataset_names(dataset_ids: Any) -> list[dict[str, str]]:
 
 
 def _last_change_micros(entity: Mapping[str, Any]) -> int:
-    """Return the time of the last change; 0 if the time is out of range, for example because its unit is wrong."""
+    """Return the time of the last change, or 0 if it is out of range, for example because its unit is wrong."""
     for key in ("updatedAt", "createdAt"):
         with suppress(ValueError):
             micros, _ = parse_timestamp(str(entity.get(key)))

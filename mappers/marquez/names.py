@@ -25,12 +25,10 @@ def _event_problems(event: Mapping[str, Any]) -> Iterator[str]:
     for key, ancestor in (("parent", parent), ("parent.root", parent.get("root") or {})):
         if isinstance(ancestor.get("job"), Mapping):
             yield from _job_name_problems(ancestor["job"], key)
-    dataset_event = event.get("dataset")
-    for dataset in [
-        *(event.get("inputs") or ()),
-        *(event.get("outputs") or ()),
-        *([dataset_event] if dataset_event else ()),
-    ]:
+    datasets = [*(event.get("inputs") or ()), *(event.get("outputs") or ())]
+    if event.get("dataset"):
+        datasets.append(event["dataset"])
+    for dataset in datasets:
         yield from _dataset_name_problems(dataset, "dataset")
         symlinks = (dataset.get("facets") or {}).get("symlinks") or {}
         for identifier in symlinks.get("identifiers") or ():

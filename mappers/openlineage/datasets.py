@@ -46,11 +46,10 @@ def map_dataset(builder: RowBuilder, dataset: ParsedDataset, context: DatasetCon
     name = canonical_dataset_name(builder.org, dataset.namespace, dataset.name)
     role = context.role
     builder.add_namespace(name)
-    lifecycle = (
-        facet_value(dataset.facets.get("lifecycleStateChange"), facet_types.LifecycleStateChangeFacet, builder.notes)
-        if role in (DatasetRole.OUTPUT, DatasetRole.DATASET_EVENT)
-        else None
-    )
+    lifecycle = None
+    if role in (DatasetRole.OUTPUT, DatasetRole.DATASET_EVENT):
+        lifecycle_facet = dataset.facets.get("lifecycleStateChange")
+        lifecycle = facet_value(lifecycle_facet, facet_types.LifecycleStateChangeFacet, builder.notes)
     change = lifecycle.lifecycleStateChange.upper() if lifecycle else None
     builder.rows.append(_dataset_row(builder, name, dataset, role.rank, change))
     if lifecycle and change == "RENAME":
@@ -115,7 +114,8 @@ def _map_succession(
 
 def _map_symlinks(builder: RowBuilder, dataset: ParsedDataset, name: CanonicalName) -> None:
     symlinks = facet_value(dataset.facets.get("symlinks"), facet_types.SymlinksFacet, builder.notes)
-    for identifier in (symlinks.identifiers or ()) if symlinks else ():
+    identifiers = symlinks.identifiers if symlinks else None
+    for identifier in identifiers or ():
         if not identifier.namespace or not identifier.name:
             builder.notes.append("symlink without namespace or name: ignored")
             continue
@@ -163,7 +163,7 @@ def _map_output(
 
 
 def _map_explicit_lineage(builder: RowBuilder, dataset: ParsedDataset, target: CanonicalName) -> bool:
-    """Map explicit lineage of a dataset, which supersedes column lineage; False if no explicit lineage exists."""
+    """Map the explicit lineage of a dataset, which supersedes column lineage; returns False if there is none."""
     lineage = facet_value(dataset.facets.get("lineage"), facet_types.LineageFacet, builder.notes)
     if lineage is None:
         return False
@@ -188,22 +188,22 @@ def _map_column_lineage_facet(
         declared_lineage = register_order(DeclaringFacet.COLUMNS, builder.micros, builder.event_hash)
         builder.rows.append(builder.dataset_row(target)._replace(declared_lineage=declared_lineage))
     set_id = map_column_lineage(builder, entries, context.job, context.run, target.id)
-    order = builder.register_order(
-        DeclaringFacet.COLUMNS, set_id if context.role is DatasetRole.OUTPUT else builder.event_hash
-    )
+    content = set_id if context.role is DatasetRole.OUTPUT else builder.event_hash
+    order = builder.register_order(DeclaringFacet.COLUMNS, content)
     builder.rows.append(
         RunLineageRow(
             builder.org, target.id, context.job, context.run,
             explicit=False, columns_order=order, columns_set=set_id,
         )
     )  # fmt: skip
+    evidence = "declared" if declared_io or declared_lineage else "column"
     for namespace, name in source_datasets(entries):
         builder.add_edge(
             "DERIVES",
             ("dataset", builder.reference_dataset(namespace, name).id),
             ("dataset", target.id),
             context.job,
-            "declared" if declared_io or declared_lineage else "column",
+            evidence,
             declared_io=declared_io,
             declared_lineage=declared_lineage,
         )

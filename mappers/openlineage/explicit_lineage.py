@@ -63,7 +63,9 @@ def _map_dataset_target(
     entries = read_lineage_entry(fields, inputs)
     sources = [*inputs, *(source for field in fields.values() for source in field.inputs)]
     dataset_names = set(source_datasets(entries))
-    dataset_names |= set(filter(None, map(_dataset_name, sources)))
+    for source in sources:
+        if (dataset_name := _dataset_name(source)) is not None:
+            dataset_names.add(dataset_name)
     for namespace, name in sorted(dataset_names):
         source_dataset = builder.reference_dataset(namespace, name)
         _add_edge(builder, "DERIVES", ("dataset", source_dataset.id), ("dataset", target.id), asserter)
@@ -84,15 +86,15 @@ def _map_dataset_target(
 
 
 def _map_job_target(builder: RowBuilder, entry: LineageEntry, asserter: LineageAsserter) -> None:
-    target = (
-        builder.reference_job(entry.namespace, entry.name).id if entry.namespace and entry.name else asserter.job_id
-    )
+    target_id = asserter.job_id
+    if entry.namespace and entry.name:
+        target_id = builder.reference_job(entry.namespace, entry.name).id
     for source in entry.inputs or ():
         if (dataset_name := _dataset_name(source)) is not None:
             source_dataset = builder.reference_dataset(*dataset_name)
-            _add_edge(builder, "CONSUMES", ("dataset", source_dataset.id), ("job", target), asserter)
+            _add_edge(builder, "CONSUMES", ("dataset", source_dataset.id), ("job", target_id), asserter)
         elif (job_id := _source_job_id(builder, source, asserter)) is not None:
-            _add_edge(builder, "DERIVES", ("job", job_id), ("job", target), asserter)
+            _add_edge(builder, "DERIVES", ("job", job_id), ("job", target_id), asserter)
 
 
 def _dataset_name(source: LineageSource) -> tuple[str, str] | None:

@@ -61,8 +61,10 @@ _dataset_decoder = msgspec.json.Decoder(_DatasetJson)
 
 
 def parse_facet(name: str, raw: bytes) -> ParsedFacet | None:
-    """Parse a facet; None if it is null or not an object."""
-    return _parse_facet(name, raw) if len(raw) <= _CACHED_BYTES else _parse_facet.__wrapped__(name, raw)
+    """Parse a facet; returns None if the facet is null or not an object."""
+    if len(raw) > _CACHED_BYTES:
+        return _parse_facet.__wrapped__(name, raw)
+    return _parse_facet(name, raw)
 
 
 @lru_cache(maxsize=4096)
@@ -103,7 +105,9 @@ def parse_facets(raw_facets: dict[str, msgspec.Raw] | None, path: str, notes: li
 
 def parse_dataset(raw: bytes) -> ParsedDataset:
     """Parse a dataset; raises InvalidInput if it has no name."""
-    return _parse_dataset(raw) if len(raw) <= _CACHED_BYTES else _parse_dataset.__wrapped__(raw)
+    if len(raw) > _CACHED_BYTES:
+        return _parse_dataset.__wrapped__(raw)
+    return _parse_dataset(raw)
 
 
 @lru_cache(maxsize=2048)
@@ -124,12 +128,12 @@ def _parse_dataset(raw: bytes) -> ParsedDataset:
 
 
 def is_deleted(facet: ParsedFacet | None) -> bool:
-    """True if a facet was sent with `_deleted`, which withdraws its earlier content."""
+    """Return whether a facet was sent with `_deleted`, which withdraws its earlier content."""
     return facet is not None and facet.body is None
 
 
 def facet_value(facet: ParsedFacet | None, facet_type: type[F], notes: list[str]) -> F | None:
-    """Return the typed value of a facet; adds a note and returns None if it does not match its specification."""
+    """Return the typed value of a facet, if any; adds a note if the facet does not match its specification."""
     if facet is None or facet.value is None:
         return None
     if isinstance(facet.value, facet_type):

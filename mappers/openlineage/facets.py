@@ -6,14 +6,14 @@ from msgspec import Raw, Struct, field
 
 
 class RunRef(Struct):
-    """Refers to a run, and may forward its facets."""
+    """A reference to a run, possibly with forwarded facets."""
 
     runId: str  # noqa: N815 - the spec's spelling, as all fields below
     facets: dict[str, Raw] | None = None
 
 
 class JobRef(Struct):
-    """Refers to a job, and may forward its facets."""
+    """A reference to a job, possibly with forwarded facets."""
 
     namespace: str
     name: str
@@ -28,7 +28,7 @@ class RootRef(Struct):
 
 
 class ParentFacet(Struct):
-    """The parent run, which started the run that has this facet."""
+    """The parent of the run that has this facet."""
 
     run: RunRef
     job: JobRef
@@ -61,7 +61,7 @@ class JobDependenciesFacet(Struct):
 
 
 class EmissionPattern(Struct):
-    """Whether the events of a job are increments or complete snapshots."""
+    """How a job emits events: as increments or as complete snapshots."""
 
     eventContentMode: str | None = None  # noqa: N815
 
@@ -76,13 +76,13 @@ class JobTypeFacet(Struct):
 
 
 class DocumentationFacet(Struct):
-    """A description."""
+    """The description of a job or dataset."""
 
     description: str
 
 
 class FacetOwner(Struct):
-    """An owner."""
+    """An owner of a job or dataset."""
 
     name: str
     type: str | None = None

@@ -10,9 +10,9 @@ _ESCAPES = str.maketrans({"%": "%25", "/": "%2F", "=": "%3D"})
 
 
 def partition_keys(subset_json: str | None) -> tuple[str, ...] | None:
-    """Return the keys of the partitions in a version; None if the version contains the complete dataset.
+    """Return the keys of the partitions in a version, or None if the version contains the complete dataset.
 
-    A condition that lists no partitions, such as a comparison, yields no keys, because they cannot be determined.
+    The keys cannot be determined from a condition that lists no partitions, such as a comparison; none are returned.
     """
     if subset_json is None:
         return None
@@ -48,20 +48,26 @@ def _partition_key(partition: dict[str, Any]) -> str:
     if isinstance(dimensions, dict) and dimensions:
         return _join_parts(f"{_escape(name)}={_escape(_as_text(value))}" for name, value in dimensions.items())
     identifier = partition.get("identifier")
-    return _join_parts(part for part in identifier.split("/") if part) if isinstance(identifier, str) else ""
+    if isinstance(identifier, str):
+        return _join_parts(part for part in identifier.split("/") if part)
+    return ""
 
 
 def _location_key(location: str) -> str:
     """Return the part of a partition folder's path that begins with the first `name=value`."""
     parts = [part for part in location.split("/") if part]
-    first_partition = next((index for index, part in enumerate(parts) if "=" in part), None)
-    return _escape(location) if first_partition is None else _join_parts(parts[first_partition:])
+    for index, part in enumerate(parts):
+        if "=" in part:
+            return _join_parts(parts[index:])
+    return _escape(location)
 
 
 def _join_parts(parts: Iterable[str]) -> str:
     """Join the parts of a key; `name=value` parts are sorted, because their order has no meaning."""
     key_parts = list(parts)
-    return "/".join(sorted(key_parts) if all("=" in part for part in key_parts) else key_parts)
+    if all("=" in part for part in key_parts):
+        key_parts.sort()
+    return "/".join(key_parts)
 
 
 def _as_text(value: Any) -> str:

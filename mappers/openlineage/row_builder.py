@@ -54,10 +54,10 @@ class DatasetContext(NamedTuple):
 #: Facets that only repeat other content, at many times its size.
 DEFAULT_IGNORED_FACETS = frozenset({"spark.logicalPlan", "spark_unknown", "debug", "environment-properties"})
 
-#: Jobs of `spark check`, whose events only prove that they arrive; `*` and `?` are wildcards.
+#: Jobs of `spark check`, whose events only prove that events arrive; `*` and `?` are wildcards.
 DEFAULT_IGNORED_JOBS = ("lineage_bridge_check", "lineage_bridge_check.*")
 
-#: Prefix of facets with assertions of people, which outrank everything that programs report.
+#: Prefix of facets that people assert; they outrank everything that programs report.
 STEWARD_PREFIX = "lineageBridge_"
 
 
@@ -89,14 +89,14 @@ class RowBuilder:
     def register_value(
         self, facet: ParsedFacet | None, facet_type: type[F], rank: int
     ) -> tuple[bytes, F | None] | None:
-        """Return order and content of a facet (content None if deleted); None if the facet is missing or invalid."""
+        """Return order and content (None if deleted) of a facet, or None if the facet is missing or invalid."""
         value = facet_value(facet, facet_type, self.notes)
         if facet is None or (value is None and facet.body is not None):
             return None
         return self.register_order(rank, facet.digest), value
 
     def bounded_key(self, text: str, description: str) -> str:
-        """Truncate a text that exceeds the key size of the stores, and add a note."""
+        """Truncate text that exceeds the key size of the stores, and add a note."""
         if len(text) > MAX_KEY_CHARACTERS:
             self.notes.append(f"{description} has {len(text)} characters: truncated, with a hash of the full text")
         return bounded_key(text)
@@ -105,13 +105,13 @@ class RowBuilder:
         """Return the columns for description and owners, which datasets and jobs have in common."""
         columns: dict[str, Any] = {}
         if (documentation := self.register_value(facets.get("documentation"), DocumentationFacet, rank)) is not None:
-            columns["documentation_order"], documentation_facet = documentation
-            columns["description"] = documentation_facet.description if documentation_facet else None
+            order, documentation_facet = documentation
+            description = documentation_facet.description if documentation_facet else None
+            columns |= {"documentation_order": order, "description": description}
         if (ownership := self.register_value(facets.get("ownership"), OwnershipFacet, rank)) is not None:
-            columns["ownership_order"], ownership_facet = ownership
-            columns["owner_team"], columns["owner_email"] = team_and_email(
-                ownership_facet.owners if ownership_facet else None
-            )
+            order, ownership_facet = ownership
+            team, email = team_and_email(ownership_facet.owners if ownership_facet else None)
+            columns |= {"ownership_order": order, "owner_team": team, "owner_email": email}
         return columns
 
     def add_namespace(self, name: CanonicalName) -> None:

@@ -71,7 +71,9 @@ def _with_nominal_time(builder: RowBuilder, event: Event, row: RunRow) -> RunRow
         return row
     try:
         start, _ = parse_timestamp(nominal.nominalStartTime)
-        end, _ = parse_timestamp(nominal.nominalEndTime) if nominal.nominalEndTime else (None, None)
+        end = None
+        if nominal.nominalEndTime:
+            end, _ = parse_timestamp(nominal.nominalEndTime)
     except ValueError:
         builder.notes.append("nominalTime is not a time: ignored")
         return row

@@ -66,7 +66,7 @@ def _parse_schema(facet: SchemaFacet) -> _Schema | None:
     rows = _column_rows(columns, "", 0)
     for position, row in enumerate(rows, start=1):
         if row["ordinal"] == position:
-            row["ordinal"] = None  # not stored where it equals the position in the list, as it nearly always does
+            row["ordinal"] = None  # an ordinal that equals the position in the list is not stored
     content = canonical_json(rows)
     shape = canonical_json([_column_shape(column) for column in columns])
     return _Schema(digest(shape), len(columns), content.decode(), digest(content))

@@ -24,7 +24,7 @@ class _VersionTag(NamedTuple):
 
 
 def statistics_columns(builder: RowBuilder, facet: ParsedFacet | None) -> dict[str, Any]:
-    """Return the columns that a statistics facet sets; empty if the facet is missing or invalid."""
+    """Return the columns that a statistics facet sets, or no columns if the facet is missing or invalid."""
     statistics = facet_value(facet, facet_types.StatisticsFacet, builder.notes)
     if is_deleted(facet):
         statistics = facet_types.StatisticsFacet()
@@ -85,7 +85,7 @@ def bounded_version(builder: RowBuilder, tag: str) -> str:
 
 
 def _path_columns(builder: RowBuilder, dataset: ParsedDataset) -> dict[str, Any]:
-    """Return the columns of a reported path; empty if the path follows from the name of the dataset."""
+    """Return the columns of a reported path, or no columns if no path was reported."""
     facet = dataset.facets.get("lineageBridge_path")
     reported = facet_value(facet, facet_types.DatasetPathFacet, builder.notes)
     if facet is not None and is_deleted(facet):
@@ -96,7 +96,7 @@ def _path_columns(builder: RowBuilder, dataset: ParsedDataset) -> dict[str, Any]
 
 
 def _idempotency_key_columns(builder: RowBuilder, dataset: ParsedDataset) -> dict[str, Any]:
-    """Return the columns of the idempotency key; of several attempts with the same key, readers see only one."""
+    """Return the columns of the idempotency key; readers see only one of several attempts with the same key."""
     facet = dataset.output_facets.get(IDEMPOTENCY_KEY_FACET)
     if facet is not None and is_deleted(facet):
         return {"key_order": builder.register_order(0, facet.digest)}

@@ -78,11 +78,10 @@ def column_type(type_name: str | None) -> JsonObject:
     text = (type_name or "").strip()
     if not text:
         return {"dataType": "UNKNOWN"}
-    fields = (
-        _cached_type_fields(text)
-        if len(text) <= _MAX_CACHED_CHARACTERS and "<" not in text
-        else _type_fields(_parse_type(text))
-    )
+    if len(text) <= _MAX_CACHED_CHARACTERS and "<" not in text:
+        fields = _cached_type_fields(text)
+    else:
+        fields = _type_fields(_parse_type(text))
     return fields | {"dataTypeDisplay": text.lower()[:_MAX_DISPLAYED]}
 
 
@@ -102,14 +101,12 @@ def _type_fields(parsed: _ParsedType) -> JsonObject:
     if keywords in {"array", "list"} and parsed.inner:
         _, element = parsed.inner[0]
         fields: JsonObject = {"dataType": "ARRAY", "arrayDataType": _type_fields(element)["dataType"]}
-        children = _struct_children(element)
-        return fields | ({"children": children} if children else {})
+        return fields | _children_field(element)
     if keywords in {"struct", "row", "record"}:
         return {"dataType": "STRUCT", "children": [_child_column(*inner) for inner in parsed.inner]}
     if keywords == "map" and parsed.inner:
         _, value_type = parsed.inner[-1]
-        children = _struct_children(value_type)
-        return {"dataType": "MAP"} | ({"children": children} if children else {})
+        return {"dataType": "MAP"} | _children_field(value_type)
     data_type = _DATA_TYPES.get(re.sub(r"\s+", " ", keywords), "")
     return _scalar_fields(data_type, parsed.arguments) or _fallback_fields(keywords)
 
@@ -117,12 +114,12 @@ def _type_fields(parsed: _ParsedType) -> JsonObject:
 def _scalar_fields(data_type: str, arguments: tuple[str, ...]) -> JsonObject | None:
     numbers = [int(number) for argument in arguments for number in _NUMBERS.findall(argument)]
     if data_type in _TYPES_WITH_LENGTH:
-        length = min(numbers[0], _MAX_INT) if numbers else -1
-        return (
-            {"dataType": _WITHOUT_LENGTH[data_type]} if length < 0 else {"dataType": data_type, "dataLength": length}
-        )
+        if not numbers or numbers[0] < 0:
+            return {"dataType": _WITHOUT_LENGTH[data_type]}
+        return {"dataType": data_type, "dataLength": min(numbers[0], _MAX_INT)}
     if data_type in _TYPES_WITH_PRECISION and numbers and all(0 <= number <= _MAX_INT for number in numbers):
-        return {"dataType": data_type, "precision": numbers[0]} | ({"scale": numbers[1]} if len(numbers) > 1 else {})
+        precision_and_scale = dict(zip(("precision", "scale"), numbers, strict=False))
+        return {"dataType": data_type, **precision_and_scale}
     return {"dataType": data_type} if data_type else None
 
 
@@ -134,8 +131,11 @@ def _fallback_fields(keywords: str) -> JsonObject:
     return {"dataType": {"map": "MAP", "interval": "INTERVAL"}.get(first_keyword, "UNKNOWN")}
 
 
-def _struct_children(parsed: _ParsedType) -> list[JsonObject]:
-    return [_child_column(*inner) for inner in parsed.inner] if parsed.keywords in {"struct", "row", "record"} else []
+def _children_field(parsed: _ParsedType) -> JsonObject:
+    """Return the field with the nested columns of a struct, or no field for any other type."""
+    if parsed.keywords not in {"struct", "row", "record"} or not parsed.inner:
+        return {}
+    return {"children": [_child_column(*inner) for inner in parsed.inner]}
 
 
 def _child_column(name: str, parsed: _ParsedType) -> JsonObject:

@@ -22,38 +22,40 @@ class NestedColumns(NamedTuple):
 def nest_columns(columns: Iterable[SchemaColumn], max_characters: int = MAX_COLUMN_NAME_CHARACTERS) -> NestedColumns:
     """Nest columns and make their names valid; of several columns with the same path, the first is used."""
     result = NestedColumns([], {}, [])
-    open_levels: list[tuple[str, tuple[str, ...], list[JsonObject]]] = [("", (), result.columns)]
+    open_levels = [_OpenLevel("", (), result.columns)]
     used_paths: set[tuple[str, ...]] = set()
     for column in columns:
         del open_levels[max(1, column.depth + 1) :]
-        parent_name, parent_path, siblings = open_levels[-1]
-        name = entity_name(
-            column.name.removeprefix(f"{parent_name}.") if parent_name else column.name, max_characters
-        )
-        path = (*parent_path, name.name)
+        parent = open_levels[-1]
+        own_name = column.name.removeprefix(f"{parent.name}.") if parent.name else column.name
+        name = entity_name(own_name, max_characters)
+        path = (*parent.path, name.name)
+        body = _column_body(column, name, max_characters)
         if path in used_paths:
-            result.skipped.append(column.name)
-            siblings = []  # its nested columns are skipped, too
+            result.skipped.append(column.name)  # its nested columns are added only to its unused body
+        else:
+            parent.add(body)
         used_paths.add(path)
         result.names.setdefault(column.name, path)
-        body = _column_body(column, name, max_characters)
-        siblings.append(body)
-        open_levels.append((column.name, path, _Children(body)))
+        open_levels.append(_OpenLevel(column.name, path, [], body))
     return result
 
 
-class _Children(list[JsonObject]):
-    """The reported children of a column; the first reported child replaces the children that the type implies."""
+class _OpenLevel(NamedTuple):
+    """A column (or the top level, without a body) and its reported child columns."""
 
-    def __init__(self, column: JsonObject) -> None:
-        super().__init__()
-        self._column = column
+    name: str
+    path: tuple[str, ...]
+    columns: list[JsonObject]
+    body: JsonObject | None = None
 
-    def append(self, child: JsonObject) -> None:
-        super().append(child)
-        self._column["children"] = list(self)
-        if self._column["dataType"] == "UNKNOWN":
-            self._column["dataType"] = "STRUCT"
+    def add(self, child: JsonObject) -> None:
+        self.columns.append(child)
+        if self.body is not None:
+            # The reported children replace the children that the type implies.
+            self.body["children"] = self.columns
+            if self.body["dataType"] == "UNKNOWN":
+                self.body["dataType"] = "STRUCT"
 
 
 def _column_body(column: SchemaColumn, name: EntityName, max_characters: int) -> JsonObject:

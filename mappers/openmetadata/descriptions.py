@@ -25,11 +25,11 @@ _MAX_BMP_CODE_POINT = 0xFFFF
 
 
 def escape_description(description: str) -> str:
-    """Escape a text as the server does, so that the server stores it unchanged."""
+    """Escape a description as the server does, so that the server stores it unchanged."""
     escaped = description.translate(_TABLE).replace(_BRACES, _STORED_BRACES).strip()
     return "".join(char if ord(char) <= _MAX_BMP_CODE_POINT else f"&#x{ord(char):x};" for char in escaped)
 
 
 def unescape_description(stored: str) -> str:
-    """Convert a stored text back to plain text."""
+    """Convert a stored description back to plain text."""
     return html.unescape(stored.replace(_STORED_BRACES, _BRACES))

@@ -205,7 +205,9 @@ _COLLECTIONS: Mapping[str, str] = {
 
 
 def name_keys(name: EntityName) -> JsonObject:
-    return {"name": name.name} | ({"displayName": name.display_name} if name.display_name else {})
+    if name.display_name:
+        return {"name": name.name, "displayName": name.display_name}
+    return {"name": name.name}
 
 
 def description_keys(description: str | None) -> JsonObject:

@@ -20,7 +20,7 @@ class EntityName(NamedTuple):
 
 
 def entity_name(name: str, max_characters: int = _MAX_CHARACTERS) -> EntityName:
-    """Return a valid name unchanged, and an invalid name as a valid one that ends with a hash of the original."""
+    """Return a valid name unchanged; replace an invalid name by a valid one that ends with a hash of the original."""
     if name and len(name) <= max_characters and not _FORBIDDEN.search(name):
         return EntityName(name)
     suffix = "~" + digest(name.encode()).hex()[: _SUFFIX_CHARACTERS - 1]
@@ -43,6 +43,6 @@ def split_fqn(full_name: str) -> list[str]:
 
 
 def is_valid_fqn(full_name: str) -> bool:
-    """True if the text is a fully qualified name that consists of valid entity names."""
+    """Return whether the text is a fully qualified name that consists of valid entity names."""
     parts = split_fqn(full_name)
     return bool(parts) and fqn(*parts) == full_name and all(entity_name(part).name == part for part in parts)

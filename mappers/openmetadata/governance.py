@@ -44,7 +44,9 @@ class TagVocabulary(NamedTuple):
     def tag_fqn(self, word: str) -> str:
         """Return the fully qualified name of a tag."""
         mapped = dict(self.tags).get(word.lower())
-        return mapped or (word if "." in word else fqn(self.classification, word))
+        if mapped:
+            return mapped
+        return word if "." in word else fqn(self.classification, word)
 
     def term_fqn(self, word: str) -> str:
         """Return the fully qualified name of a glossary term."""
@@ -105,7 +107,7 @@ def _desired_column_fields(
 
 
 def entity_fields(entity: JsonObject) -> dict[FieldPath, FieldValue]:
-    """Read the governance fields of an entity, with texts as stored."""
+    """Read the governance fields of an entity; descriptions stay escaped, as the server stores them."""
     labels = _tag_fqns(entity)
     tiers = sorted(tag for tag in labels if tag.startswith(TIER_LABELS))
     certification = (entity.get("certification") or {}).get("tagLabel") or {}
@@ -163,11 +165,13 @@ def to_remote_value(path: FieldPath, value: FieldValue) -> FieldValue:
 
 def to_local_value(path: FieldPath, value: FieldValue) -> FieldValue:
     """Convert a value from the server to the form in which stewards write it."""
-    return unescape_description(value) if is_escaped(path) and isinstance(value, str) else value
+    if is_escaped(path) and isinstance(value, str):
+        return unescape_description(value)
+    return value
 
 
 def is_escaped(path: FieldPath) -> bool:
-    """True if the server escapes the text of this field."""
+    """Return whether the server escapes the text of this field."""
     return path[-1] == "description" and (len(path) == 1 or path[0] == COLUMNS)
 
 
@@ -185,20 +189,22 @@ def _direct_labels(owner: JsonObject) -> list[JsonObject]:
 
 
 def is_derived(label: JsonObject) -> bool:
-    """True for a label that another label implies, such as a tag of a glossary term."""
+    """Return whether another label implies this label, as a glossary term implies its tags."""
     return label.get("labelType") == "Derived"
 
 
 def is_term(label: JsonObject) -> bool:
-    """True for a glossary term; a tag may have the same name."""
+    """Return whether a label is a glossary term; a tag may have the same name."""
     return label.get("source") == "Glossary"
 
 
 def _qualified_label(classification: str, label: str | None) -> str | None:
-    return label if label is None or label.startswith(f"{classification}.") else f"{classification}.{label}"
+    if label is None or label.startswith(f"{classification}."):
+        return label
+    return f"{classification}.{label}"
 
 
 def retention_days(period: FieldValue) -> int | None:
-    """Return the number of days in an ISO 8601 period; None if the period is not in days."""
+    """Return the number of days in an ISO 8601 period, or None if the period is not in days."""
     match = _DAYS.fullmatch(str(period))
     return int(match[1]) if match else None

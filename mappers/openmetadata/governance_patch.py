@@ -42,26 +42,25 @@ NO_REFERENCES = ReferenceIds({}, {}, {})
 def build_patch(entity: JsonObject, changes: FieldValues, references: ReferenceIds) -> list[JsonObject]:
     """Build the operations that change fields of an entity; a value of None removes a field."""
     operations: list[JsonObject] = []
-    labels: dict[str | None, dict[FieldPath, FieldValue]] = {}
+    labels_by_column: dict[str | None, dict[FieldPath, FieldValue]] = {}  # None: the labels of the entity itself
     custom_properties: dict[str, FieldValue] = {}
     for path, value in changes.items():
         if path[0] == CUSTOM:
             _, property_name = path
             custom_properties[property_name] = value
         elif path in (TAGS, TERMS, TIER):
-            labels.setdefault(None, {})[path] = value
+            labels_by_column.setdefault(None, {})[path] = value
         elif path[0] == COLUMNS and path[-1] == "tags":
             _, column_name, _ = path
-            labels.setdefault(column_name, {})[TAGS] = value
+            labels_by_column.setdefault(column_name, {})[TAGS] = value
     # The domain comes before the data products, which must belong to the domain of their assets.
     for path in (DESCRIPTION, DISPLAY_NAME, RETENTION, OWNERS, DOMAIN, PRODUCTS, CERTIFICATION):
         if path in changes:
             (field_name,) = path
-            operations += _member_operations(
-                entity, field_name, _patch_value(entity, path, changes[path], references)
-            )
-    for labeled_column, fields in sorted(labels.items(), key=lambda item: item[0] or ""):
-        operations += _label_operations(entity, labeled_column, fields)
+            patch_value = _patch_value(entity, path, changes[path], references)
+            operations += _member_operations(entity, field_name, patch_value)
+    for labeled_column in sorted(labels_by_column, key=lambda name: name or ""):
+        operations += _label_operations(entity, labeled_column, labels_by_column[labeled_column])
     for path, value in changes.items():
         if path[0] == COLUMNS and path[-1] == "description":
             _, column_name, _ = path
@@ -81,7 +80,7 @@ def _member_operations(entity: JsonObject, field_name: str, value: Any) -> list[
 
 def _patch_value(entity: JsonObject, path: FieldPath, value: FieldValue, references: ReferenceIds) -> Any:
     """Return the value that a patch sets; owners keep their existing order."""
-    if path == DOMAIN:  # only the first domain is ours; some servers allow several, and the others are kept
+    if path == DOMAIN:  # only the first domain is ours; further domains, which some servers allow, are kept
         other_domains = [_reference(str(domain["id"]), "domain") for domain in own_references(entity, "domains")[1:]]
         our_domain = [] if value is None else [_reference(references.domains[str(value)], "domain")]
         return our_domain + [domain for domain in other_domains if domain not in our_domain]
@@ -133,7 +132,9 @@ def _belongs_to_fields(label: JsonObject, fields: FieldValues) -> bool:
         return False
     if is_term(label):
         return TERMS in fields
-    return (TIER if str(label["tagFQN"]).startswith(TIER_LABELS) else TAGS) in fields
+    if str(label["tagFQN"]).startswith(TIER_LABELS):
+        return TIER in fields
+    return TAGS in fields
 
 
 def _description_operations(entity: JsonObject, column_name: str, value: FieldValue) -> list[JsonObject]:
@@ -147,13 +148,13 @@ def _description_operations(entity: JsonObject, column_name: str, value: FieldVa
 
 
 def _locate_column(entity: JsonObject, column_name: str | None) -> tuple[str, JsonObject] | None:
-    """Return JSON pointer and body of a column, or of the entity without a column name."""
+    """Return JSON pointer and body of a column, or of the entity itself if `column_name` is None."""
     if column_name is None:
         return "", entity
-    return next(
-        ((pointer, column) for pointer, path, column in located_columns(entity) if ".".join(path) == column_name),
-        None,
-    )
+    for pointer, path, column in located_columns(entity):
+        if ".".join(path) == column_name:
+            return pointer, column
+    return None
 
 
 def _custom_property_operations(entity: JsonObject, custom_properties: Mapping[str, FieldValue]) -> list[JsonObject]:

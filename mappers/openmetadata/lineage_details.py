@@ -27,7 +27,7 @@ class EdgeEndpoint(NamedTuple):
     columns: Mapping[str, tuple[str, ...]]
 
     def column_fqn(self, name: str) -> str | None:
-        """Return the fully qualified name of a column; None if the entity has no such column."""
+        """Return the fully qualified name of a column, or None if the entity has no such column."""
         path = self.columns.get(name)
         return f"{self.fqn}.{fqn(*path)}" if path else None
 
@@ -66,7 +66,7 @@ def lineage_details(source: EdgeEndpoint, target: EdgeEndpoint, column_edges: It
 
 
 def entry_key(entry: Mapping[str, Any]) -> tuple[str, str]:
-    """Return target column and function, which together identify a column entry of an edge."""
+    """Return the target column and the function, which together identify a column entry of an edge."""
     return str(entry["toColumn"]), str(entry.get("function") or "")
 
 

@@ -108,25 +108,29 @@ def find_mapping(mappings: Iterable[ServiceMapping], namespace: str) -> ServiceM
 
 
 def endpoint_url(namespace: str, name: str) -> str | None:
-    """Return the URL of an API dataset; None for other datasets."""
+    """Return the URL of an API dataset, or None for other datasets."""
     if source_type(namespace) not in _API_SCHEMES:
         return None
-    return f"{namespace.rstrip('/')}/{name.lstrip('/')}" if "://" in namespace and "://" not in name else name
+    if "://" in namespace and "://" not in name:
+        return f"{namespace.rstrip('/')}/{name.lstrip('/')}"
+    return name
 
 
 def locate_dataset(layout: ServiceLayout, namespace: str, name: str) -> EntityLocation:
     mapping = find_mapping(layout.mappings, namespace)
     scheme = source_type(namespace)
     kind = _entity_type(scheme, layout)
-    service = ServiceRef(
-        *_service_kind_and_type(scheme, kind, mapping), mapping.service if mapping else layout.service
-    )
+    service_kind, service_type = _service_kind_and_type(scheme, kind, mapping)
+    service = ServiceRef(service_kind, service_type, mapping.service if mapping else layout.service)
+    parents: tuple[str, ...] = ()  # containers, topics and models have no levels between service and entity
     if kind == "table":
         parents, entity = _table_parents_and_name(scheme, namespace, name, mapping)
     elif kind == "apiEndpoint":
         parents, entity = (_DEFAULT if mapping else namespace,), name
-    else:  # no levels between service and entity
-        parents, entity = (), name if mapping else f"{namespace}/{name.lstrip('/')}"
+    elif mapping:
+        entity = name
+    else:
+        entity = f"{namespace}/{name.lstrip('/')}"
     return EntityLocation(kind, service, tuple(map(entity_name, parents)), entity_name(entity))
 
 

@@ -97,7 +97,9 @@ def _run_error(run: RunContent) -> JsonObject | None:
         error = {"errorType": error_type, "errorMessage": ((run.error or "").strip() or message)[:_MAX_CHARACTERS]}
     else:
         return None
-    return error | ({"failedTask": entity_name(failed_step).name} if failed_step else {})
+    if failed_step:
+        error["failedTask"] = entity_name(failed_step).name
+    return error
 
 
 def _task_statuses(steps: Iterable[TaskExecution]) -> list[JsonObject]:

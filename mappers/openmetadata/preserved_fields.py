@@ -74,12 +74,12 @@ _TYPE_MEMBERS = frozenset(
 )
 #: Location members, which are not compared: responses contain references, and the fully qualified name implies them.
 _LOCATION_MEMBERS = frozenset({"name", "service", "database", "databaseSchema", "apiCollection", "parent"})
-#: Texts that users may edit; they count as different only if the entity has none.
+#: Members that users may edit; they count as different only if the entity has no value.
 _EDITABLE_TEXTS = frozenset({"description", "displayName"})
 
 
 def preserve_fields(collection: str, desired: JsonObject, existing: JsonObject) -> JsonObject:
-    """Add to a request the existing values that it omits and that a PUT would therefore erase."""
+    """Add the existing values to a request that the request omits and that a PUT would therefore erase."""
     body = dict(desired)
     for key in FIELDS_ERASED_BY_PUT.get(collection, ()):
         existing_value = _to_request_value(key, existing.get(key))
@@ -101,7 +101,9 @@ def _to_request_value(key: str, value: Any) -> Any:
         return _reference(value) if value else None
     if key == "dashboard":
         return value["fullyQualifiedName"] if isinstance(value, Mapping) else value
-    return _without_server_members(value) if key in _NESTED_MEMBERS else value
+    if key in _NESTED_MEMBERS:
+        return _without_server_members(value)
+    return value
 
 
 def _without_server_members(value: Any) -> Any:
@@ -116,8 +118,10 @@ def _without_server_members(value: Any) -> Any:
             continue
         if key in _NESTED_MEMBERS:
             members[key] = _without_server_members(item)
+        elif key == "owners":
+            members[key] = [_reference(owner) for owner in item]
         else:
-            members[key] = [_reference(owner) for owner in item] if key == "owners" else item
+            members[key] = item
     return members
 
 
@@ -136,7 +140,9 @@ def _choose_value(key: str, desired: Any, existing: Any) -> Any:
         return {**existing, list_name: _merge_parts(desired.get(list_name), existing.get(list_name), _TYPE_MEMBERS)}
     if key == "columns":
         return _merge_parts(desired, existing, _TYPE_MEMBERS)
-    return _merge_parts(desired, existing, frozenset()) if key == "tasks" else desired
+    if key == "tasks":
+        return _merge_parts(desired, existing, frozenset())
+    return desired
 
 
 def _merge_parts(
@@ -192,12 +198,12 @@ def differing_fields(collection: str, desired: JsonObject, entity: JsonObject) -
 
 
 def _has_value(key: str, existing: Any, value: Any) -> bool:
-    """True if a member has the requested value; an editable text may have any value, but must not be empty."""
+    """Return whether a member has the requested value; editable text may have any value that is not empty."""
     return bool(existing) if key in _EDITABLE_TEXTS else _has_all_values(existing, value)
 
 
 def _has_all_values(existing: Any, value: Any) -> bool:
-    """True if an existing value has everything that a request sets; items with names are matched by name."""
+    """Return whether an existing value has everything that a request sets; items with names are matched by name."""
     if isinstance(value, Mapping):
         return isinstance(existing, Mapping) and all(
             _has_value(key, existing.get(key), member) for key, member in value.items()

@@ -1,6 +1,6 @@
 """Builds table and column profiles."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from mappers.canonical_json import JsonObject
@@ -63,11 +63,10 @@ def table_profile(metrics: TableMetrics, timestamp: int, columns: Mapping[str, s
     known_metrics: JsonObject = {key: value for key, value in table_metrics.items() if value is not None}
     body: JsonObject = {"tableProfile": {"timestamp": timestamp, **known_metrics}}
     column_metrics = metrics.measured.get("columnMetrics")
-    column_profiles = _column_profiles(
-        column_metrics.items() if isinstance(column_metrics, Mapping) else (), timestamp, columns, measured_rows
-    )
-    if column_profiles:
-        body["columnProfile"] = column_profiles
+    if isinstance(column_metrics, Mapping):
+        column_profiles = _column_profiles(column_metrics, timestamp, columns, measured_rows)
+        if column_profiles:
+            body["columnProfile"] = column_profiles
     if metrics.wrote and metrics.rows_written is not None:
         operation = _OPERATIONS.get(metrics.change or "", "WRITE")
         operation_profile = {"timestamp": timestamp, "operation": operation, "rowsAffected": metrics.rows_written}
@@ -76,12 +75,12 @@ def table_profile(metrics: TableMetrics, timestamp: int, columns: Mapping[str, s
 
 
 def _column_profiles(
-    measured: Iterable[tuple[str, Any]], timestamp: int, columns: Mapping[str, str], rows: float | None
+    measured: Mapping[str, Any], timestamp: int, columns: Mapping[str, str], rows: float | None
 ) -> list[JsonObject]:
     """Build profiles of the columns that the server knows, because it rejects profiles of other columns."""
     profiles = [
         {"name": columns[name], "timestamp": timestamp, **_metric_members(metrics, rows)}
-        for name, metrics in measured
+        for name, metrics in measured.items()
         if name in columns and isinstance(metrics, Mapping)
     ]
     return sorted(profiles, key=lambda profile: str(profile["name"]))

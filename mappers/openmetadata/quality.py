@@ -56,7 +56,8 @@ def case_requests(check: CheckDefinition, subject: CheckSubject) -> CaseRequests
         "testPlatforms": ["Other"],
     }
     name = entity_name(_case_name(check, subject))
-    link = f"<#E::table::{subject.table}" + (f"::columns::{'.'.join(subject.column)}>" if subject.column else ">")
+    column_suffix = f"::columns::{'.'.join(subject.column)}" if subject.column else ""
+    link = f"<#E::table::{subject.table}{column_suffix}>"
     body = name_keys(name) | {"testDefinition": fqn(definition["name"]), "entityLink": link}
     if check.expected:
         body["description"] = f"Expected: {check.expected}"[:_MAX_CHARACTERS]
@@ -71,7 +72,9 @@ def case_fqn(subject: CheckSubject, name: str) -> str:
 def _case_name(check: CheckDefinition, subject: CheckSubject) -> str:
     """Return a test case name that is unique within the table or column."""
     name = check.name if check.name == check.assertion else f"{check.name} ({check.assertion})"
-    return name if subject.column or not check.column else f"{check.column}: {name}"
+    if check.column and not subject.column:
+        return f"{check.column}: {name}"
+    return name
 
 
 def case_result(status: str, timestamp: int, details: dict[str, Any]) -> JsonObject:
@@ -85,23 +88,24 @@ def case_result(status: str, timestamp: int, details: dict[str, Any]) -> JsonObj
     body: JsonObject = {
         "timestamp": timestamp,
         "testCaseStatus": _STATUSES[status],
-        "result": "; ".join(filter(None, parts))[:_MAX_CHARACTERS] or status,
+        "result": "; ".join(part for part in parts if part)[:_MAX_CHARACTERS] or status,
         "testResultValue": [{"name": "actual", "value": actual[:_MAX_CHARACTERS]}] if actual else [],
     }
-    return (
-        body | _extract_numbers(details.get("actual"), _COUNTS) | _extract_numbers(details.get("expected"), _BOUNDS)
-    )
+    counts = _extract_numbers(details.get("actual"), _COUNTS)
+    bounds = _extract_numbers(details.get("expected"), _BOUNDS)
+    return body | counts | bounds
 
 
 def _extract_numbers(content: Any, names: Mapping[str, tuple[str, ...]]) -> JsonObject:
     """Extract numbers from a JSON object, under the names that known producers use."""
     if not isinstance(content, dict):
         return {}
-    numbers = {
-        key: next((content[name] for name in aliases if isinstance(content.get(name), int | float)), None)
-        for key, aliases in names.items()
-    }
-    return {key: value for key, value in numbers.items() if value is not None and not isinstance(value, bool)}
+    numbers: JsonObject = {}
+    for key, aliases in names.items():
+        number = next((content[alias] for alias in aliases if isinstance(content.get(alias), int | float)), None)
+        if number is not None and not isinstance(number, bool):
+            numbers[key] = number
+    return numbers
 
 
 def _as_text(value: Any) -> str:

@@ -55,7 +55,9 @@ def _import_field(path: FieldPath, value: FieldValue, vocabulary: TagVocabulary)
         return {("dataProducts",): value}
     if path == governance.TERMS:
         return {("glossaryTerms",): frozenset(map(vocabulary.local_term, as_set(value)))}
-    return {("category",) if path == (CUSTOM, "category") else path: value}
+    if path == (CUSTOM, "category"):
+        return {("category",): value}
+    return {path: value}
 
 
 def _without_classification(value: FieldValue) -> FieldValue:

@@ -29,7 +29,7 @@ class QueryLineage(NamedTuple):
 
 
 class ColumnTransformation(NamedTuple):
-    """A transformation of a value."""
+    """A transformation of a value, with the types of the OpenLineage columnLineage facet."""
 
     type: Kind
     subtype: str
@@ -51,10 +51,13 @@ _STRENGTH = {"IDENTITY": 0, "TRANSFORMATION": 1, "AGGREGATION": 2}
 
 def combine(first: ColumnTransformation, second: ColumnTransformation) -> ColumnTransformation:
     """Combine two successive transformations: the last indirect one wins; of two direct ones, the stronger wins."""
-    masking = first.masking or second.masking
-    indirect = next((transformation for transformation in (second, first) if transformation.type == "INDIRECT"), None)
-    stronger = indirect or max(first, second, key=lambda transformation: _STRENGTH[transformation.subtype])
-    return ColumnTransformation(stronger.type, stronger.subtype, masking)
+    if second.type == "INDIRECT":
+        winner = second
+    elif first.type == "INDIRECT":
+        winner = first
+    else:
+        winner = max(first, second, key=lambda transformation: _STRENGTH[transformation.subtype])
+    return winner._replace(masking=first.masking or second.masking)
 
 
 def apply_transformation(sources: Iterable[ColumnSource], transformation: ColumnTransformation) -> ColumnSources:
@@ -113,7 +116,6 @@ def _inline_sources(
 
 
 def _column_sources(step: QueryLineage, name: str) -> tuple[ColumnSource, ...]:
-    exact = step.columns.get(name)
-    if exact is not None:
-        return exact
+    if name in step.columns:
+        return step.columns[name]
     return next((sources for column, sources in step.columns.items() if column.lower() == name.lower()), ())

@@ -24,7 +24,7 @@ _Operands = Iterator[tuple[exp.Expression, ColumnTransformation]]
 
 
 class SubqueryReader(Protocol):
-    """The part of the query analyzer that expressions use."""
+    """The operations of the query analyzer that expressions use."""
 
     def relation(self, query: exp.Expression, scope: Scope) -> Relation:
         """Analyze a subquery, which may refer to columns of the enclosing scope."""
@@ -131,12 +131,9 @@ def _window_operands(node: exp.Expression, scope: Scope) -> _Operands:
     window: exp.Expression | None = node
     while window is not None:
         for key in ("partition_by", "order"):
-            expressions = window.args.get(key)
-            yield from (
-                (expression, WINDOW)
-                for expression in (expressions if isinstance(expressions, list) else [expressions])
-                if expression
-            )
+            keys = window.args.get(key) or []
+            for expression in keys if isinstance(keys, list) else [keys]:
+                yield expression, WINDOW
         name = window.text("alias").lower()
         window = scope.windows.get(name) if name not in visited_names else None
         visited_names.add(name)

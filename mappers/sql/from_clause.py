@@ -124,9 +124,9 @@ class FromClause:
         alias = node.args.get("alias")
         names = [identifier.name for identifier in alias.args.get("columns") or ()] if alias else []
         column_names = names or generated_names(function)
-        return (
-            generated_relation(column_names, sources) if column_names else Relation((), incomplete_views=frozenset())
-        )
+        if not column_names:
+            return Relation((), incomplete_views=frozenset())
+        return generated_relation(column_names, sources)
 
     def _apply_pivots(self, node: exp.Expression, relation: Relation) -> Relation:
         for pivot in node.args.get("pivots") or ():
@@ -166,10 +166,8 @@ class FromClause:
         right_columns: Iterable[RelationColumn],
     ) -> RelationColumn:
         """Merge the two columns of a join key; the kind of join determines which side the value comes from."""
-        left_column, right_column = (
-            next((column for column in columns if column.matches(name)), None)
-            for columns in (left_columns, right_columns)
-        )
+        left_column = next((column for column in left_columns if column.matches(name)), None)
+        right_column = next((column for column in right_columns if column.matches(name)), None)
         for side in (left_column, right_column):
             if side is None and self._scope.incomplete_views() is None:
                 self._queries.add_problem(node, f"column {name} is not on both sides of the join")

@@ -8,7 +8,7 @@ from mappers.errors import InvalidSql
 from mappers.sql.column_source import FILTER, GROUP_BY, ColumnSource, ColumnSources, QueryLineage
 from mappers.sql.parser import parse_query, printable, source_position, views_in
 from mappers.sql.scope import NO_SOURCES, Relation, RelationColumn, Scope, merge_incomplete_views
-from mappers.sql.select_statement import apply_to_all, select, sort_sources
+from mappers.sql.select_statement import analyze_select, apply_to_all, sort_sources
 
 
 def trace_columns(sql: str, schemas: Mapping[str, Sequence[str]]) -> QueryLineage:
@@ -71,7 +71,7 @@ class _QueryAnalyzer:
     def _analyze(self, query: exp.Expression, context: Scope) -> Relation:
         context = self._add_ctes(query, context)
         if isinstance(query, exp.Select):
-            return select(self, self._schemas, query, context)
+            return analyze_select(self, self._schemas, query, context)
         if isinstance(query, exp.Values):
             return _values_relation(query)
         analyze = self._analyze_set_operation if isinstance(query, exp.SetOperation) else self._analyze_wrapped
@@ -84,9 +84,11 @@ class _QueryAnalyzer:
     def _add_ctes(self, query: exp.Expression, context: Scope) -> Scope:
         """Add the relations of a WITH clause; each relation can refer to the relations before it."""
         clause = query.args.get("with_")
+        if not clause:
+            return context
         ctes = dict(context.ctes)
-        analyze = self._analyze_recursive_cte if clause and clause.recursive else self._analyze_cte
-        for cte in clause.expressions if clause else ():
+        analyze = self._analyze_recursive_cte if clause.recursive else self._analyze_cte
+        for cte in clause.expressions:
             scope = Scope(ctes, context.outer)
             columns = [identifier.name for identifier in cte.args["alias"].args.get("columns") or ()]
             ctes = {**ctes, cte.alias.lower(): analyze(cte, scope, columns)}
@@ -106,8 +108,9 @@ class _QueryAnalyzer:
             relation = next_relation
 
     def _analyze_wrapped(self, query: exp.Expression, context: Scope) -> Relation:
-        is_query = isinstance(query.this, exp.Query | exp.Values)
-        return self._analyze(query.this, context) if is_query else Relation((), incomplete_views=frozenset())
+        if isinstance(query.this, exp.Query | exp.Values):
+            return self._analyze(query.this, context)
+        return Relation((), incomplete_views=frozenset())
 
     def _analyze_set_operation(self, query: exp.Expression, context: Scope) -> Relation:
         """Analyze UNION, INTERSECT and EXCEPT from left to right, so that a chain of thousands does not recurse."""

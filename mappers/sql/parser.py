@@ -35,7 +35,7 @@ def without_parser_warnings() -> Iterator[None]:
 
 
 def parse_query(sql: str) -> exp.Expression:
-    """Parse a text as one query; raises InvalidSql with line and column."""
+    """Parse text as one query; raises InvalidSql with line and column if it is anything else."""
     try:
         return _parse_single_query(sql)
     except SqlglotError as error:
@@ -62,9 +62,8 @@ def child_nodes(node: exp.Expression) -> Iterator[exp.Expression]:
     """Yield the child nodes except hints, which name views without reading them."""
     for key, value in node.args.items():
         if key != "hint":
-            for child in value if isinstance(value, list) else (value,):
-                if isinstance(child, exp.Expression):
-                    yield child
+            children = value if isinstance(value, list) else [value]
+            yield from (child for child in children if isinstance(child, exp.Expression))
 
 
 def _parse_single_query(sql: str) -> exp.Expression:
@@ -87,12 +86,12 @@ def _parse_statements(dialect: Dialect, tokens: list[Token], sql: str) -> list[e
         with without_parser_warnings():
             return dialect.parser().parse(tokens, sql)
     except (AttributeError, TypeError, ValueError, KeyError, IndexError) as error:
-        # A text that hardly resembles SQL can violate assumptions of the parser.
+        # Text that hardly resembles SQL can violate assumptions of the parser.
         raise InvalidSql(f"{_token_position(tokens[0])}: the query cannot be parsed") from error
 
 
 def _reject_other_statements(tokens: Sequence[Token]) -> None:
-    """Check the tokens of a text before it is parsed, and reject anything but a single query."""
+    """Reject tokens that are not a single query, before they are parsed."""
     if not tokens:
         raise InvalidSql("line 1, column 1: the query is empty")
     if tokens[0].token_type not in _QUERY_STARTS:
@@ -114,7 +113,9 @@ def _token_position(token: Token) -> str:
 
 def _abbreviate(text: str) -> str:
     single_line = printable(" ".join(text.split()))
-    return single_line if len(single_line) <= _MAX_SHOWN_CHARACTERS else f"{single_line[:_MAX_SHOWN_CHARACTERS]}..."
+    if len(single_line) > _MAX_SHOWN_CHARACTERS:
+        return f"{single_line[:_MAX_SHOWN_CHARACTERS]}..."
+    return single_line
 
 
 def _syntax_error(sql: str, error: SqlglotError) -> InvalidSql:
@@ -122,11 +123,10 @@ def _syntax_error(sql: str, error: SqlglotError) -> InvalidSql:
         first_error = error.errors[0]
         token_text = str(first_error.get("highlight") or "")
         description = str(first_error.get("description") or "cannot be parsed").partition(" but got ")[0]
-        problem = (
-            f"unexpected {_abbreviate(token_text)}"
-            if "Unexpected token" in description
-            else f"{description} near {_abbreviate(token_text)}"
-        )
+        if "Unexpected token" in description:
+            problem = f"unexpected {_abbreviate(token_text)}"
+        else:
+            problem = f"{description} near {_abbreviate(token_text)}"
         column = max(int(first_error.get("col") or 1) - len(token_text) + 1, 1)
         return InvalidSql(f"line {first_error.get('line') or 1}, column {column}: {problem[0].lower()}{problem[1:]}")
     # The text cannot be tokenized: a quote or a comment is not closed.
@@ -153,9 +153,9 @@ def views_in(query: exp.Expression) -> frozenset[str]:
         clause = node.args.get("with_")
         if isinstance(clause, exp.With):
             for cte in clause.expressions:
-                visible_names = cte_names | {cte.alias.lower()} if clause.recursive else cte_names
-                pending.append((cte.this, visible_names))
+                previous_names = cte_names
                 cte_names |= {cte.alias.lower()}
+                pending.append((cte.this, cte_names if clause.recursive else previous_names))
         if isinstance(node, exp.Table):
             name = view_name(node)
             if name and (node.db or name not in cte_names):
@@ -166,7 +166,7 @@ def views_in(query: exp.Expression) -> frozenset[str]:
 
 
 def view_name(table: exp.Table) -> str | None:
-    """Return the name of a view, with its qualifiers; None for a table function."""
+    """Return the qualified name of a view, or None for a table function."""
     if isinstance(table.this, exp.Func) and table.this.name.upper() == "IDENTIFIER":
         raise InvalidSql("line 1, column 1: IDENTIFIER() hides which view is read: name the view")
     if not isinstance(table.this, exp.Identifier):

@@ -38,7 +38,9 @@ class Relation(NamedTuple):
     def assume_column(self, name: str) -> ColumnSources:
         """Return a column's source in a view with unknown columns; empty if several views could have the column."""
         views = self.incomplete_views or frozenset()
-        return frozenset(_identity_source(view, name) for view in views) if len(views) == 1 else NO_SOURCES
+        if len(views) != 1:
+            return NO_SOURCES
+        return frozenset(_identity_source(view, name) for view in views)
 
     def with_aliases(self, names: Sequence[str]) -> "Relation":
         """Rename the columns to the names that follow a table alias."""
@@ -62,9 +64,11 @@ def _identity_source(view: str, column: str) -> ColumnSource:
 
 
 def merge_incomplete_views(*groups: frozenset[str] | None) -> frozenset[str] | None:
-    """Return all views with unknown columns; None if all columns are known."""
+    """Return all views with unknown columns, or None if all columns are known."""
     incomplete_groups = [group for group in groups if group is not None]
-    return frozenset().union(*incomplete_groups) if incomplete_groups else None
+    if not incomplete_groups:
+        return None
+    return frozenset().union(*incomplete_groups)
 
 
 def generated_relation(names: Iterable[str], sources: ColumnSources) -> Relation:
@@ -88,7 +92,7 @@ class NamedRelation(NamedTuple):
     relation: Relation
 
     def matches(self, qualifier: Sequence[str]) -> bool:
-        """True if a qualifier refers to this relation: `t` and `db.t` both refer to db.t."""
+        """Return whether a qualifier refers to this relation: `t` and `db.t` both refer to db.t."""
         parts = tuple(part.lower() for part in qualifier)
         return bool(parts) and self.name[-len(parts) :] == parts
 
@@ -117,7 +121,7 @@ class Scope:
         return next((candidate.relation for candidate in self.relations if candidate.matches(qualifier)), None)
 
     def incomplete_views(self) -> frozenset[str] | None:
-        """Return the views with unknown columns; None if all columns are known."""
+        """Return the views with unknown columns, or None if all columns are known."""
         return merge_incomplete_views(*(member.relation.incomplete_views for member in self.relations))
 
     def resolve(self, parts: Sequence[str]) -> ColumnSources | str:
@@ -169,25 +173,22 @@ class Scope:
                 yield _field_sources(relation.assume_column(parts[length]), parts[length + 1 :])
         incomplete = [member.relation for member in self.relations if member.relation.incomplete_views is not None]
         if incomplete and not (len(parts) > 1 and self.find_relation(parts[:-1])):
-            yield _field_sources(
-                incomplete[0].assume_column(parts[0]) if len(incomplete) == 1 else NO_SOURCES, parts[1:]
-            )
+            sources = incomplete[0].assume_column(parts[0]) if len(incomplete) == 1 else NO_SOURCES
+            yield _field_sources(sources, parts[1:])
 
     def _unknown_column(self, parts: Sequence[str]) -> str:
         """Format the error for an unknown column, with the relations searched and the most similar name."""
-        searched = [
-            member for member in self.relations if len(parts) > 1 and member.matches(parts[:-1])
-        ] or self.relations
-        name = parts[-1] if searched is not self.relations else ".".join(parts)
+        searched = [member for member in self.relations if member.matches(parts[:-1])]
+        name = parts[-1]
+        if not searched:
+            searched = self.relations
+            name = ".".join(parts)
         names = list(dict.fromkeys(column.name for member in searched for column in member.relation.columns))
         nearest = get_close_matches(parts[-1].lower(), [candidate.lower() for candidate in names], n=1, cutoff=0.0)
         suggestion = next((candidate for candidate in names if nearest and candidate.lower() == nearest[0]), None)
-        searched_names = (
-            ", ".join(dict.fromkeys(".".join(member.name) or "a subquery" for member in searched)) or "no view"
-        )
-        return f"there is no column {name} in {searched_names}" + (
-            f"; the nearest is {suggestion}" if suggestion else ""
-        )
+        relation_names = dict.fromkeys(".".join(member.name) or "a subquery" for member in searched)
+        message = f"there is no column {name} in {', '.join(relation_names) or 'no view'}"
+        return f"{message}; the nearest is {suggestion}" if suggestion else message
 
 
 def _field_sources(sources: ColumnSources, fields: Sequence[str]) -> ColumnSources:

@@ -135,5 +135,7 @@ def apply_to_all(columns: list[RelationColumn], transformation: ColumnTransforma
     return NO_SOURCES.union(*(apply_transformation(column.sources, transformation) for column in columns))
 
 
-def select(queries: SubqueryReader, schemas: dict[str, list[str]], node: exp.Expression, context: Scope) -> Relation:
+def analyze_select(
+    queries: SubqueryReader, schemas: dict[str, list[str]], node: exp.Expression, context: Scope
+) -> Relation:
     return SelectStatement(queries, schemas, node, context).relation()

@@ -37,8 +37,10 @@ def function_transformation(function: exp.Expression) -> ColumnTransformation:
         return AGGREGATION._replace(masking=True)
     if isinstance(function, _MASKING_TYPES) or _function_name(function) in _MASKING:
         return TRANSFORMATION._replace(masking=True)
+    if _function_name(function) in _AGGREGATES:
+        return AGGREGATION
     is_aggregate = isinstance(function, exp.AggFunc) and not isinstance(function, _ROW_PICKERS)
-    return AGGREGATION if is_aggregate or _function_name(function) in _AGGREGATES else TRANSFORMATION
+    return AGGREGATION if is_aggregate else TRANSFORMATION
 
 
 def contains_aggregate(expression: exp.Expression) -> bool:
@@ -48,12 +50,12 @@ def contains_aggregate(expression: exp.Expression) -> bool:
 
 
 def generated_names(function: exp.Expression) -> list[str] | None:
-    """Return the names of generated columns; None if they are unknown or the function generates no rows."""
+    """Return the names of generated columns, or None if they are unknown or the function generates no rows."""
     return _GENERATED_COLUMNS.get(_function_name(function))
 
 
 def generates_rows(function: exp.Expression) -> bool:
-    """True if a function generates rows, like `explode`."""
+    """Return whether a function generates rows, like `explode`."""
     return _function_name(function) in _GENERATED_COLUMNS
 
 
@@ -114,7 +116,7 @@ def _case_parts(node: exp.Case) -> list[str]:
 
 
 def _dot_prefix(node: exp.Dot) -> str:
-    """Return the prefix that Spark adds to the name of a field; empty if the field belongs to a column."""
+    """Return the prefix that Spark adds to the name of a field, which is empty if the field belongs to a column."""
     root = node
     while isinstance(root.this, exp.Dot):
         root = root.this
@@ -122,11 +124,15 @@ def _dot_prefix(node: exp.Dot) -> str:
 
 
 def _spark_function_name(node: exp.Func) -> str:
-    return node.name if isinstance(node, exp.Anonymous) else node.sql(dialect="spark").partition("(")[0].lower()
+    if isinstance(node, exp.Anonymous):
+        return node.name
+    return node.sql(dialect="spark").partition("(")[0].lower()
 
 
 def _arguments(node: exp.Expression) -> list[exp.Expression]:
     keys = ("expressions",) if isinstance(node, exp.Anonymous) else node.arg_types
-    values = (node.args.get(key) for key in keys)
-    arguments = (argument for value in values for argument in (value if isinstance(value, list) else [value]))
+    arguments: list[Any] = []
+    for key in keys:
+        value = node.args.get(key)
+        arguments += value if isinstance(value, list) else [value]
     return [argument for argument in arguments if isinstance(argument, exp.Expression)]

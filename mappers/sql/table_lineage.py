@@ -17,7 +17,7 @@ _ROW_STATEMENTS = (
 )  # fmt: skip
 _CREATED_KINDS = frozenset({"TABLE", "VIEW"})
 _WRITING_NODES = (exp.Insert, exp.Update, exp.Delete, exp.Merge, exp.Create, exp.Copy, exp.LoadData, exp.Into)
-#: What the parser returns for a text that is not a statement, such as a single word.
+#: What the parser returns for text that is not a statement, such as a single word.
 _NO_STATEMENT = (exp.Alias, exp.Condition, exp.Tuple)
 #: Statements without rows that the parser does not analyze.
 _ROWLESS_COMMANDS = frozenset(
@@ -100,7 +100,8 @@ def _statement_tables(statement: exp.Expression) -> StatementTables:
         if not name or (not table.db and table.name in ctes):
             continue
         if id(table) in written_ids:
-            writes[name if table.db else aliases.get(table.name, name)] = None
+            written_name = name if table.db else aliases.get(table.name, name)
+            writes[written_name] = None
         else:
             reads[name] = None
     if isinstance(statement, exp.Update):

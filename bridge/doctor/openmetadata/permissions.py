@@ -7,15 +7,18 @@ from bridge.settings.openmetadata import OpenMetadataSettings
 from connectors.errors import TargetRejected
 from connectors.openmetadata.client import OpenMetadataClient
 
-#: Entity kinds that every installation needs, and those that only some use.
-_NEEDED = ("databaseService", "database", "databaseSchema", "table", "pipelineService", "pipeline")
-_OPTIONAL = (
-    *("storageService", "container", "messagingService", "topic"),
-    *("apiService", "apiCollection", "apiEndpoint", "mlmodelService", "mlmodel"),
-)
+#: Entity kinds that every installation uses.
+_REQUIRED_KINDS = ("databaseService", "database", "databaseSchema", "table", "pipelineService", "pipeline")
+#: Entity kinds that only some installations use.
+_OPTIONAL_KINDS = (
+    "storageService", "container", "messagingService", "topic",
+    "apiService", "apiCollection", "apiEndpoint", "mlmodelService", "mlmodel",
+)  # fmt: skip
+#: Entity kinds that sync deletes after merges and renames.
 _DELETED_KINDS = ("table", "pipeline")
-_ALLOWED, _CONDITIONAL = "allow", ("conditionalAllow", "conditionalDeny")
-_POLICY = "give the bot a role with a policy that allows it, such as the one of the ingestion bot"
+_ALLOWED = "allow"
+_CONDITIONAL = ("conditionalAllow", "conditionalDeny")
+_POLICY_REMEDY = "give the bot a role with a policy that allows it, such as the one of the ingestion bot"
 
 PermissionsByEntity = dict[str, dict[str, str]]
 
@@ -25,15 +28,16 @@ def check(client: OpenMetadataClient, settings: OpenMetadataSettings) -> Iterato
     try:
         access = client.permissions()
     except TargetRejected as error:
-        access, reason = {}, f" ({error})"
+        access = {}
+        reason = f" ({error})"
     else:
         reason = ""
     if not access:
         message = f"unknown: the server does not report the user's permissions{reason}"
         yield Finding(Level.warning, "rights", message, "check the policies of the bot in OpenMetadata")
         return
-    missing = _missing_permissions(access, settings, _NEEDED)
-    missing_optional = _missing_permissions(access, settings, _OPTIONAL)
+    missing = _missing_permissions(access, settings, _REQUIRED_KINDS)
+    missing_optional = _missing_permissions(access, settings, _OPTIONAL_KINDS)
     if settings.sync.track_lineage and not _can_edit_lineage(access):
         missing.append("EditLineage of lineage")
     missing_delete = [
@@ -41,25 +45,26 @@ def check(client: OpenMetadataClient, settings: OpenMetadataSettings) -> Iterato
     ]
     conditional = [
         f"{operation} of {kind}"
-        for kind in (*_NEEDED, *_OPTIONAL)
+        for kind in (*_REQUIRED_KINDS, *_OPTIONAL_KINDS)
         for operation in _required_operations(kind, settings)
         if access.get(kind, {}).get(operation) in _CONDITIONAL
     ]
     if missing:
-        yield Finding(Level.error, "rights", f"missing: {', '.join(missing)}", _POLICY)
+        yield Finding(Level.error, "rights", f"missing: {', '.join(missing)}", _POLICY_REMEDY)
     if missing_optional:
-        yield Finding(Level.warning, "rights", f"missing for optional kinds: {', '.join(missing_optional)}", _POLICY)
+        message = f"missing for optional kinds: {', '.join(missing_optional)}"
+        yield Finding(Level.warning, "rights", message, _POLICY_REMEDY)
     if missing_delete:
         message = f"missing: {', '.join(missing_delete)}; merged and renamed entities will remain"
-        yield Finding(Level.warning, "rights", message, _POLICY)
+        yield Finding(Level.warning, "rights", message, _POLICY_REMEDY)
     if conditional:
         message = f"depends on the entity: {', '.join(conditional)}"
         yield Finding(Level.warning, "rights", message, "check the conditions in the policies of the bot")
     if not (missing or missing_optional or missing_delete or conditional):
-        yield Finding(Level.ok, "rights", _describe_sufficient(access))
+        yield Finding(Level.ok, "rights", _sufficient_message(access))
 
 
-def _describe_sufficient(access: PermissionsByEntity) -> str:
+def _sufficient_message(access: PermissionsByEntity) -> str:
     message = "the server reports all permissions that sync needs (read only, not tested by writing)"
     if access.get("table", {}).get("EditDisplayName") in {None, _ALLOWED}:
         return message
@@ -78,13 +83,17 @@ def _required_operations(kind: str, settings: OpenMetadataSettings) -> Iterator[
 def _missing_permissions(
     access: PermissionsByEntity, settings: OpenMetadataSettings, kinds: tuple[str, ...]
 ) -> list[str]:
-    """Missing permissions, grouped by operation; optional kinds that the server does not know are skipped."""
-    missing: dict[str, list[str]] = {}
-    for kind in (kind for kind in kinds if kind in access or kind in _NEEDED):
+    """List the missing permissions by operation; skips optional kinds that the server does not know."""
+    kinds_by_operation: dict[str, list[str]] = {}
+    for kind in kinds:
+        if kind not in access and kind in _OPTIONAL_KINDS:
+            continue
         for operation in _required_operations(kind, settings):
             if access.get(kind, {}).get(operation) not in {_ALLOWED, *_CONDITIONAL}:
-                missing.setdefault(operation, []).append(kind)
-    return [f"{operation} of {' and '.join(entity_kinds)}" for operation, entity_kinds in missing.items()]
+                kinds_by_operation.setdefault(operation, []).append(kind)
+    return [
+        f"{operation} of {' and '.join(missing_kinds)}" for operation, missing_kinds in kinds_by_operation.items()
+    ]
 
 
 def _can_edit_lineage(access: PermissionsByEntity) -> bool:

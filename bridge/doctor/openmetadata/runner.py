@@ -20,7 +20,7 @@ from mappers.openmetadata.locations import CUSTOM_SERVICES, ServiceRef, locate_d
 
 
 def check_services(client: OpenMetadataClient, settings: OpenMetadataSettings) -> Iterator[Finding]:
-    """Look up every service that the settings name."""
+    """Check that every service in the settings exists or can be created."""
     for service in dict.fromkeys(_named_services(settings)):
         entity = client.get(f"services/{service.kind}s", fqn(service.name))
         description = f"{service.name} ({service.kind}, {service.type})"
@@ -37,11 +37,14 @@ def check_services(client: OpenMetadataClient, settings: OpenMetadataSettings) -
 
 
 def _named_services(settings: OpenMetadataSettings) -> Iterator[ServiceRef]:
-    """Services named by the settings; the kind of a mapped service follows from its namespace."""
+    """Yield the services in the settings; the namespace of a mapping determines the kind of its service."""
     layout = location_layout(settings)
     for mapping in layout.mappings:
-        service = locate_dataset(layout._replace(mappings=(mapping,)), mapping.namespace, "name").service
-        yield service if service.name == mapping.service else ServiceRef(*CUSTOM_SERVICES["table"], mapping.service)
+        example = locate_dataset(layout._replace(mappings=(mapping,)), mapping.namespace, "name")
+        if example.service.name == mapping.service:
+            yield example.service
+        else:
+            yield ServiceRef(*CUSTOM_SERVICES["table"], mapping.service)
     yield ServiceRef(*CUSTOM_SERVICES["table"], layout.service)
 
 
@@ -51,7 +54,7 @@ _ALL_CHECKS = ("settings", "server", *_SERVER_CHECKS)
 
 
 def run_checks(paths: Sequence[Path]) -> Iterator[Finding]:
-    """Check everything that sync needs, with the configuration files a service would start with."""
+    """Load the configuration files and check everything that sync with OpenMetadata needs."""
     try:
         settings = load_settings(paths)
     except ConfigError as error:
@@ -63,13 +66,13 @@ def run_checks(paths: Sequence[Path]) -> Iterator[Finding]:
 
 def check_openmetadata(settings: OpenMetadataSettings, now: Callable[[], float] = time.time) -> Iterator[Finding]:
     """Check the configured server without writing to it."""
-    problems = [*_check_settings(settings)]
+    problems = list(_find_missing_settings(settings))
     yield from problems
     if not settings.enabled:
         message = "openmetadata.enabled is false: the service sends nothing"
         yield Finding(Level.warning, "settings", message, "set it to true once the other checks pass")
     if problems:
-        yield from skip_checks(_ALL_CHECKS[1:], "the settings are incomplete")
+        yield from skip_checks(("server", *_SERVER_CHECKS), "the settings are incomplete")
         return
     if settings.enabled:
         yield Finding(Level.ok, "settings", f"enabled, authentication {settings.auth.type} (openmetadata.auth.type)")
@@ -77,11 +80,11 @@ def check_openmetadata(settings: OpenMetadataSettings, now: Callable[[], float] 
         yield from _check_server(client, settings, now)
 
 
-def _check_settings(settings: OpenMetadataSettings) -> Iterator[Finding]:
-    for section, missing in {
-        "server": settings.server.missing_setting(),
-        "auth": settings.auth.missing_setting(),
-    }.items():
+def _find_missing_settings(settings: OpenMetadataSettings) -> Iterator[Finding]:
+    for section, missing in (
+        ("server", settings.server.missing_setting()),
+        ("auth", settings.auth.missing_setting()),
+    ):
         if missing is not None:
             message = f"openmetadata.{section}.{missing.key} {missing.message}"
             yield Finding(Level.error, "settings", message, "configs/openmetadata.yaml lists every key")

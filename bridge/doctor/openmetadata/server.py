@@ -25,33 +25,27 @@ _TOKEN_REMEDIES = {
 }
 _SERVER_DOWN = "the server answered an earlier request: check its log, then run the checks again"
 _LOGIN_SERVER_DOWN = "check openmetadata.auth.token_url and that this machine can reach it"
-_OTHER_REMEDY = "check that it is a token of this server (see docs/guides/openmetadata.md)"
+_DEFAULT_REMEDY = "check that it is a token of this server (see docs/guides/openmetadata.md)"
 
 
 def token_rejected(error: Exception, host: str) -> Finding:
     message = str(error)
     if isinstance(error, Unreachable | TargetUnavailable):
-        return Finding(
-            Level.error, "token", message, _SERVER_DOWN if message.startswith(host) else _LOGIN_SERVER_DOWN
-        )
-    return Finding(
-        Level.error,
-        "token",
-        message,
-        next((remedy for fragment, remedy in _TOKEN_REMEDIES.items() if fragment in message), _OTHER_REMEDY),
-    )
+        remedy = _SERVER_DOWN if message.startswith(host) else _LOGIN_SERVER_DOWN
+    else:
+        matching_remedies = (remedy for fragment, remedy in _TOKEN_REMEDIES.items() if fragment in message)
+        remedy = next(matching_remedies, _DEFAULT_REMEDY)
+    return Finding(Level.error, "token", message, remedy)
 
 
 def check_user(user: dict[str, Any]) -> Finding:
-    """Check whether the user is a bot; OpenMetadata protects descriptions written by people only against bots."""
+    """Check that the user is a bot: OpenMetadata protects descriptions written by people from bots only."""
     name = user.get("name")
     if user.get("isBot"):
         return Finding(Level.ok, "user", f"{name}, a bot")
     kind = "an admin" if user.get("isAdmin") else "a person"
-    message = f"{name} is {kind}, not a bot: OpenMetadata protects descriptions written by people from bots"
-    return Finding(
-        Level.warning, "user", f"{message} only", "use the token of a bot (see docs/guides/openmetadata.md)"
-    )
+    message = f"{name} is {kind}, not a bot: OpenMetadata protects descriptions written by people from bots only"
+    return Finding(Level.warning, "user", message, "use the token of a bot (see docs/guides/openmetadata.md)")
 
 
 _MIN_VERSION = (1, 9)
@@ -65,7 +59,7 @@ _CHECK_HOST = "check openmetadata.server.host, that the server is up, and that t
 _WRONG_SERVER = (
     "set openmetadata.server.host to OpenMetadata itself: a proxy, a login page or another server responds"
 )
-_REMEDIES: dict[type[Exception], str] = {
+_CONNECTION_REMEDIES: dict[type[Exception], str] = {
     TargetUnavailable: "wait until it is up, and check its log",
     NoResponse: "it accepted the connection but did not respond: it may be overloaded, or the host may need https://",
     Unreachable: _CHECK_HOST,
@@ -74,18 +68,23 @@ _REMEDIES: dict[type[Exception], str] = {
 
 
 def unreachable(error: Exception) -> Finding:
-    message = str(error)
-    tls_remedies = (
-        remedy
-        for fragment, remedy in _TLS_REMEDIES.items()
-        if isinstance(error, Unreachable) and fragment in message.lower()
-    )
-    remedies = (remedy for kind, remedy in _REMEDIES.items() if isinstance(error, kind))
-    return Finding(Level.error, "server", message, next(tls_remedies, None) or next(remedies, _WRONG_SERVER))
+    return Finding(Level.error, "server", str(error), _connection_remedy(error))
+
+
+def _connection_remedy(error: Exception) -> str:
+    if isinstance(error, Unreachable):
+        message = str(error).lower()
+        for fragment, remedy in _TLS_REMEDIES.items():
+            if fragment in message:
+                return remedy
+    for error_type, remedy in _CONNECTION_REMEDIES.items():
+        if isinstance(error, error_type):
+            return remedy
+    return _WRONG_SERVER
 
 
 def check_version(version: str) -> Finding:
-    """Check how well a server version is supported."""
+    """Check that the server version is supported, and list its limitations."""
     numbers, features = version_numbers(version), server_features(version)
     if numbers == (0, 0):
         return Finding(
@@ -96,19 +95,19 @@ def check_version(version: str) -> Finding:
     if numbers < _MIN_VERSION:
         message = f"{version} is older than 1.9, the oldest known version"
         return Finding(Level.error, "version", message, "upgrade OpenMetadata, preferably to 2.0")
-    limitations = {
+    supported_by_limitation = {
         "entities are sent individually, not in bulk": features.bulk,
         "run statuses are sent individually": features.status_bulk,
         "run statuses lack inputs, outputs and errors": features.rich_statuses,
         "edges are written by ID only": features.edges_by_name,
     }
-    missing = "; ".join(limitation for limitation, supported in limitations.items() if not supported)
-    message = f"{version} is supported, but lineage-bridge is tested with 2.0" + (f"; {missing}" if missing else "")
+    limitations = [limitation for limitation, supported in supported_by_limitation.items() if not supported]
+    message = "; ".join([f"{version} is supported, but lineage-bridge is tested with 2.0", *limitations])
     return Finding(Level.warning, "version", message, "check the synced entities, or use OpenMetadata 2.0")
 
 
 def check_clock(date: str | None, now: float) -> Iterator[Finding]:
-    """Compare this machine's clock with the server's, if the server sends the time."""
+    """Compare the clock of this machine with the server's, if the server sends the time."""
     try:
         server_time = parsedate_to_datetime(date or "").timestamp()
     except ValueError:

@@ -28,8 +28,8 @@ class ReportContext(NamedTuple):
     def run_interval(self, start: str | None, end: str | None) -> tuple[str | None, str | None]:
         """Convert the start and end of a run to ISO 8601.
 
-        If the end is in an hour that occurs twice, and its first occurrence is before the start, the second one is
-        used. Raises ValueError if the end is still before the start.
+        If the end is in an hour that occurs twice and the first occurrence is before the start, the second occurrence
+        is used. Raises ValueError if the end is still before the start.
         """
         start_time = parse_report_time(start, self.order, self.zone) if start else None
         end_time = parse_report_time(end, self.order, self.zone) if end else None

@@ -56,12 +56,14 @@ def parse_report_time(text: str, order: DateOrder, zone: tzinfo) -> datetime:
     first, second, third, *clock, meridiem = match.groups()
     if second.isdigit():
         year, month, day = _year_month_day(int(first), int(second), int(third), order)
+    elif len(first) == _YEAR_DIGITS:
+        year, month, day = int(first), _month_number(second), int(third)
     else:
-        month = _month_number(second)
-        year, day = (int(first), int(third)) if len(first) == _YEAR_DIGITS else (int(third), int(first))
+        year, month, day = int(third), _month_number(second), int(first)
+    if year < 100:
+        year += 2000
     hour, minute, seconds = (int(number or 0) for number in clock)
-    century = 2000 if year < 100 else 0
-    return datetime(year + century, month, day, _to_24_hour_clock(hour, meridiem), minute, seconds, tzinfo=zone)
+    return datetime(year, month, day, _to_24_hour_clock(hour, meridiem), minute, seconds, tzinfo=zone)
 
 
 def _year_month_day(first: int, second: int, third: int, order: DateOrder) -> tuple[int, int, int]:
@@ -75,7 +77,7 @@ def _month_number(name: str) -> int:
 
 
 def _to_24_hour_clock(hour: int, meridiem: str | None) -> int:
-    """Convert to a 24-hour clock; `meridiem` is the first letter of AM or PM, None for a 24-hour clock."""
+    """Convert an hour to a 24-hour clock; `meridiem` is the first letter of AM or PM, or None if there is neither."""
     if meridiem is None:
         return hour
     if not 1 <= hour <= _NOON:

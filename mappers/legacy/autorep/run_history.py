@@ -1,6 +1,7 @@
 """Builds legacy run events from a report."""
 
 from collections.abc import Iterator, Mapping
+from datetime import timedelta
 from typing import Any, NamedTuple
 
 from mappers.canonical_json import JsonObject
@@ -30,13 +31,13 @@ def upstream_runs(
     for awaited in context.awaited_statuses.get(row.name, ()):
         upstream = rows_by_name.get(awaited.job)
         if awaited.instance is not None or upstream is None:
-            continue  # the report contains no row of the upstream job
+            continue  # the upstream job belongs to another instance or is not in the report
         if upstream.end is None or upstream.run is None or row.start is None:
             continue
         upstream_end = parse_report_time(upstream.end, context.order, context.zone)
         start = parse_report_time(row.start, context.order, context.zone)
-        lookback_minutes = awaited.lookback or None
-        is_too_old = lookback_minutes is not None and (start - upstream_end).total_seconds() > lookback_minutes * 60
+        # A lookback of zero means since the last end of this job, which the report does not contain.
+        is_too_old = awaited.lookback and start - upstream_end > timedelta(minutes=awaited.lookback)
         if upstream_end > start or is_too_old or upstream.status not in _SATISFIES[awaited.predicate]:
             continue
         job = {"namespace": f"autosys://{context.instance}", "name": awaited.job}
@@ -70,7 +71,7 @@ def build_run_history(report: AutorepReport, context: ReportContext) -> RunHisto
 
 
 def _warnings(row: ReportRow, bodies: list[JsonObject]) -> Iterator[Diagnostic]:
-    """Warn about assumptions and omissions."""
+    """Warn about assumptions and about runs or alarms that were not imported completely."""
     times = (row.start, row.end, *(event.time for event in row.events))
     if any(time and not has_time_of_day(time) for time in times):
         message = f"{row.name}: a date without a time of day: assumed to be the start of that day"
@@ -89,11 +90,9 @@ def _warnings(row: ReportRow, bodies: list[JsonObject]) -> Iterator[Diagnostic]:
 
 def _run_bodies(row: ReportRow, rows_by_run: _RowsByRun, context: ReportContext) -> Iterator[JsonObject]:
     attempts = _group_attempts(row)
-    if not attempts and row.start is None:
-        return  # the job has never run
     for attempt in attempts:
         yield _attempt_body(row, attempt, rows_by_run, context)
-    if attempts:
+    if attempts or row.start is None:  # without a start, the job has never run
         return
     reported_state = ACTIVE.get(row.status)
     if row.end and row.status in ENDED:
@@ -129,7 +128,7 @@ class _Attempt(NamedTuple):
 
 
 def _group_attempts(row: ReportRow) -> list[_Attempt]:
-    """Group events by attempt; a manual change has attempt 0, and belongs to the preceding attempt."""
+    """Group events by attempt; a manual change is reported with attempt 0 and belongs to the preceding attempt."""
     attempts: dict[int | None, _Attempt] = {}
     newest: _Attempt | None = None
     for event in row.events:
@@ -151,7 +150,7 @@ def _attempt_body(row: ReportRow, attempt: _Attempt, rows_by_run: _RowsByRun, co
     state = end_event.status if end_event else "RUNNING"
     if state == "RESTART":
         state = "FAILURE"
-    # After a manual change, the exit code of the row is not that of the command.
+    # After a manual change, the exit code of the row is not the exit code of the command.
     attempt_row = row._replace(exit_code=None) if attempt.manual_changes else row
     end = end_event.time if end_event else None
     body = _run_body(attempt_row, state, attempt.attempt, start, end, rows_by_run, context)
@@ -169,17 +168,19 @@ def _attempt_body(row: ReportRow, attempt: _Attempt, rows_by_run: _RowsByRun, co
 
 
 def _end_event(attempt: _Attempt) -> StatusEvent | None:
-    """Return the event or the manual change that ended an attempt; None if the attempt has not ended."""
+    """Return the event or the manual change that ended an attempt, or None if the attempt has not ended."""
     end_events = [event for event in attempt.events if event.status in END_STATES]
     if not end_events or (end_events[-1].status == "RESTART" and attempt.events[-1].status != "RESTART"):
         end_events = attempt.manual_changes
-    # RESTART is the time when the next attempt is due; it counts as an end only if there is no other.
-    actual_ends = [event for event in end_events if event.status != "RESTART"]
-    return next(reversed(actual_ends or end_events), None)
+    # RESTART is the time when the next attempt is due; it counts as an end only if there is no other end.
+    actual_ends = [event for event in end_events if event.status != "RESTART"] or end_events
+    return actual_ends[-1] if actual_ends else None
 
 
 def _alarm_content(alarm: Alarm, context: ReportContext) -> JsonObject:
-    return {"alarm": alarm.name, **({"time": context.isoformat(alarm.time)} if alarm.time else {})}
+    if alarm.time is None:
+        return {"alarm": alarm.name}
+    return {"alarm": alarm.name, "time": context.isoformat(alarm.time)}
 
 
 def _run_body(

@@ -109,5 +109,8 @@ class _LogParser:
 
 def _line_kind(line: str) -> str:
     """Return the kind of a line that is not part of a run."""
-    match = next(filter(None, (pattern.search(line) for pattern in _OTHER_LINES)), None)
-    return " ".join(filter(None, match.groups())) if match else "another line"
+    for pattern in _OTHER_LINES:
+        match = pattern.search(line)
+        if match is not None:
+            return " ".join(group for group in match.groups() if group)
+    return "another line"

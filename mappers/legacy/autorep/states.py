@@ -18,7 +18,7 @@ END_STATES = frozenset({"SUCCESS", "FAILURE", "TERMINATED", "RESTART"})
 
 
 def is_success(code: int, rule: Mapping[str, str]) -> bool:
-    """True if an exit code means success.
+    """Return whether an exit code means success.
 
     The first attribute that is set decides: `fail_codes`, then `success_codes`, then `max_exit_success`.
     """
@@ -39,10 +39,10 @@ def _is_listed(code: int, codes: str) -> bool:
 
 
 def infer_outcome(status: str, code: int | None, rule: Mapping[str, str] | None) -> str | None:
-    """Infer the outcome of an idle job's last run from the exit code; None if the outcome cannot be inferred.
+    """Infer the outcome of an idle job's last run from the exit code, or return None if that is impossible.
 
-    A negative code is inconclusive, because it means that Autosys ended the run. Whether a positive code is a success
-    depends on the job definition, so without a definition the outcome is unknown.
+    A negative code means that Autosys ended the run, so the outcome is unknown. A positive code may mean success or
+    failure, depending on the job definition, so without a definition the outcome is unknown too.
     """
     is_idle = status in IDLE and status not in _ABOUT_TO_RUN
     if code is None or code < 0 or not is_idle or (rule is None and code):

@@ -22,7 +22,7 @@ _OTHER_SUBCOMMAND = re.compile(
 )
 
 #: Lists, which may continue on the next line.
-LISTS = frozenset(
+LIST_ATTRIBUTES = frozenset(
     [
         "start_times",
         "start_mins",
@@ -40,9 +40,11 @@ LISTS = frozenset(
         "notification_emailaddress",
     ]
 )
-CONDITIONS = frozenset({"condition", "box_success", "box_failure"})
+CONDITION_ATTRIBUTES = ("condition", "box_success", "box_failure")
 #: Free text, which may contain attribute names.
-TEXTS = frozenset({"command", "description", "notification_msg", "sql_command", "sp_arg", "filter", "blob_input"})
+TEXT_ATTRIBUTES = frozenset(
+    {"command", "description", "notification_msg", "sql_command", "sp_arg", "filter", "blob_input"}
+)
 
 _ATTRIBUTE_NAMES = """
 agent_name alarm_if_fail alarm_if_terminated alias amount application auth_string auto_delete auto_hold
@@ -104,14 +106,14 @@ ATTRIBUTES = frozenset(name.lower() for name in _ATTRIBUTE_NAMES.split()).union(
 
 
 def is_subcommand(name: str) -> bool:
-    """True if a word starts a statement, even if the subcommand is unknown."""
+    """Return whether a word starts a statement, even if the subcommand is unknown."""
     return _SUBCOMMAND.fullmatch(name) is not None or (
         name not in ATTRIBUTES and _OTHER_SUBCOMMAND.fullmatch(name) is not None
     )
 
 
 def is_valid_attribute(attribute: str, subcommand: str) -> bool:
-    """True if the object of a subcommand can have an attribute, or if the attributes of the object are unknown."""
+    """Return whether the object of a subcommand can have an attribute; True if its attributes are unknown."""
     _, _, object_type = subcommand.partition("_")
     valid = ATTRIBUTES if object_type in {"job", "box"} else _OBJECT_ATTRIBUTES.get(object_type)
     return valid is None or attribute in valid

@@ -44,7 +44,7 @@ FOREVER = None
 
 
 class InvalidCondition(PermanentError):
-    """The text is not a condition; the message contains the position of the error."""
+    """The text is not a valid condition; the message contains the position of the error."""
 
 
 class StatusCondition(NamedTuple):
@@ -188,7 +188,7 @@ def _is_recent(
     own_end: float | None,
     condition: StatusCondition | ExitCodeCondition,
 ) -> bool:
-    """True if a job ended within the lookback; a lookback of zero means since the last end of the waiting job."""
+    """Return whether a job ended within the lookback; zero means since the last end of the waiting job."""
     if lookback is None or (
         isinstance(condition, StatusCondition) and condition.predicate == "notrunning" and state.ended is None
     ):
@@ -199,7 +199,7 @@ def _is_recent(
 
 
 def _satisfies_comparison(actual: str, operator: Operator, expected: str) -> bool:
-    """Compare two values as numbers if both are numbers, otherwise as texts."""
+    """Compare two values as numbers if both are numbers, otherwise as strings."""
     try:
         order = _three_way_comparison(float(actual), float(expected))
     except ValueError:

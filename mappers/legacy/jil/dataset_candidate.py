@@ -38,14 +38,14 @@ def expand_variables(text: str, variables: Mapping[str, str]) -> str:
 
 
 def is_device(path: str) -> bool:
-    """True if a path refers to a device and not to a file."""
+    """Return whether a path refers to a device and not to a file."""
     return path.startswith(_NOT_FILES) or path.upper() in {"NUL", "CON"}
 
 
 def dataset_candidates(
     side: Side, text: str | None, evidence: str, confidence: float, variables: Mapping[str, str]
 ) -> DataFlow:
-    """List the candidate for a path or URL; the list is empty if variables are unknown or no file is located."""
+    """Return the candidate for a path or URL, or an empty list if variables are unknown or no file is named."""
     path = expand_variables(text or "", variables)
     if not path or "$" in path or "`" in path or is_device(path):
         return []

@@ -69,8 +69,8 @@ def dataset_warnings(job: JobDefinition) -> list[str]:
     """List warnings about attributes that seem to name datasets but cannot be resolved."""
     scanner = _AttributeScanner(dict(_environment_variables(job)))
     scanner.job_datasets(job)
-    for _ in (*scanner.transfers(job), *scanner.statements(job)):
-        pass  # the scan collects the warnings
+    scanner.transfers(job)
+    scanner.statements(job)
     return scanner.warnings
 
 
@@ -83,7 +83,7 @@ def _environment_variables(job: JobDefinition) -> Iterator[tuple[str, str]]:
 
 
 class _AttributeScanner:
-    """Scans attributes for datasets, and collects warnings."""
+    """Scans attributes for datasets, and collects `warnings` about attributes that cannot be resolved."""
 
     def __init__(self, variables: Mapping[str, str]) -> None:
         self._variables = variables
@@ -91,16 +91,16 @@ class _AttributeScanner:
 
     def job_datasets(self, job: JobDefinition) -> DataFlow:
         """Find the datasets of the job itself, which belong to none of its commands."""
-        candidates = self._file_candidates(job, "input", "watch_file", 0.95) + self._file_candidates(
-            job, "input", "std_in_file", 0.9
-        )
+        candidates = self._file_candidates(job, "input", "watch_file", 0.95)
+        candidates += self._file_candidates(job, "input", "std_in_file", 0.9)
         stdout_file = (job.get("std_out_file") or "").lstrip(">").strip()
         if not _LOG.search(stdout_file):
             candidates += dataset_candidates("output", stdout_file, "std_out_file", 0.5, self._variables)
         return candidates
 
-    def transfers(self, job: JobDefinition) -> Iterator[DataFlow]:
-        """Yield the datasets of file transfers; the direction determines which file is the input."""
+    def transfers(self, job: JobDefinition) -> list[DataFlow]:
+        """List the datasets of file transfers; the direction determines which file is the input."""
+        transfers = []
         for prefix in ("ftp", "scp"):
             remote, server = job.get(f"{prefix}_remote_name"), job.get(f"{prefix}_server_name")
             direction = (job.get(f"{prefix}_transfer_direction") or "").upper()
@@ -113,13 +113,14 @@ class _AttributeScanner:
                 candidates.append(
                     DatasetCandidate(remote_side, f"sftp://{server}", path, f"{prefix}_remote_name", 0.8)
                 )
-            yield candidates
+            transfers.append(candidates)
+        return transfers
 
-    def statements(self, job: JobDefinition) -> Iterator[DataFlow]:
-        """Yield the tables that each statement of an SQL job reads and writes."""
+    def statements(self, job: JobDefinition) -> list[DataFlow]:
+        """List the tables that each statement of an SQL job reads and writes."""
         script = job.get("sql_command")
         if not script:
-            return
+            return []
         database, warning = parse_connect_string(job.get("connect_string"))
         tables = script_tables(script)
         if warning is not None:
@@ -128,27 +129,29 @@ class _AttributeScanner:
             numbers = ", ".join(map(str, tables.unparsed))
             self.warnings.append(f"sql_command: statement {numbers} cannot be parsed: its datasets are unknown")
         if database is None:
-            return
-        for statement in tables.statements:
-            sides: Iterable[tuple[Side, Sequence[str]]] = (("input", statement.reads), ("output", statement.writes))
-            yield [
-                DatasetCandidate(side, database.namespace, database.qualify(table), "sql_command", 0.8)
-                for side, names in sides
-                for table in names
-            ]
+            return []
+
+        def candidates(side: Side, table_names: Iterable[str]) -> DataFlow:
+            names = map(database.qualify, table_names)
+            return [DatasetCandidate(side, database.namespace, name, "sql_command", 0.8) for name in names]
+
+        return [
+            [*candidates("input", statement.reads), *candidates("output", statement.writes)]
+            for statement in tables.statements
+        ]
 
     def _file_candidates(self, job: JobDefinition, side: Side, attribute: str, confidence: float) -> DataFlow:
-        """Return the candidate for the file that an attribute names; warns if the name cannot be resolved."""
+        """Return the candidate for the file that an attribute names; adds a warning if the name is unresolvable."""
         file_name = job.get(attribute)
         candidates = dataset_candidates(side, file_name, attribute, confidence, self._variables)
-        if file_name and not candidates and not is_device(path := expand_variables(file_name, self._variables)):
-            reason = (
-                "contains variables that only the scheduler or a shell can resolve"
-                if "$" in path or "`" in path
-                else "is not an absolute path"
-            )
-            self.warnings.append(f"{attribute} {reason}: its dataset is unknown")
-        return candidates
+        path = expand_variables(file_name or "", self._variables)
+        if candidates or not file_name or is_device(path):
+            return candidates
+        reason = "is not an absolute path"
+        if "$" in path or "`" in path:
+            reason = "contains variables that only the scheduler or a shell can resolve"
+        self.warnings.append(f"{attribute} {reason}: its dataset is unknown")
+        return []
 
 
 class _CommandScanner:

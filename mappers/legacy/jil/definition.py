@@ -16,7 +16,7 @@ class DefinitionChange(NamedTuple):
     after: str | None = None
 
     def as_json(self) -> dict[str, str | None]:
-        """Public JSON form; its keys are stable."""
+        """Convert to the public JSON form, with stable keys."""
         return {
             "job": self.job,
             "what": self.change,
@@ -27,7 +27,7 @@ class DefinitionChange(NamedTuple):
 
 
 def diff_catalogs(before: JobCatalog, after: JobCatalog) -> list[DefinitionChange]:
-    """List the changes, sorted by job name; secrets are redacted."""
+    """List the changes between two catalogs, sorted by job name; secrets are redacted."""
     changes = []
     for name in sorted(before.jobs.keys() | after.jobs.keys()):
         old_job, new_job = before.jobs.get(name), after.jobs.get(name)
@@ -46,4 +46,6 @@ def diff_catalogs(before: JobCatalog, after: JobCatalog) -> list[DefinitionChang
 def _as_text(value: object) -> str | None:
     if value is None or isinstance(value, str):
         return value
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return str(value)

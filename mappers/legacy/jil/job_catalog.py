@@ -1,6 +1,6 @@
 """The job catalog of an Autosys instance, built from JIL statements."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from mappers.legacy.diagnostics import Diagnostic, DiagnosticLevel
@@ -40,20 +40,22 @@ class JobDefinition:
     def is_on(self, name: str) -> bool:
         return is_enabled(self.values.get(name, ""))
 
-    def set_attributes(self, attributes: Iterable[Attribute]) -> Iterator[Attribute]:
-        """Set a statement's attributes; yields each attribute that contradicts an earlier one in the statement."""
+    def set_attributes(self, attributes: Iterable[Attribute]) -> list[Attribute]:
+        """Set a statement's attributes; returns the attributes that contradict earlier ones in the statement."""
+        contradictions = []
         seen: set[str] = set()
         for attribute in attributes:
             if attribute.name in _ACCUMULATED:
                 self.accumulated.setdefault(attribute.name, []).append(attribute.value)
                 continue
             if attribute.name in seen and self.values.get(attribute.name) != attribute.value:
-                yield attribute
+                contradictions.append(attribute)
             seen.add(attribute.name)
             if attribute.value in _REMOVING_VALUES:
                 self.values.pop(attribute.name, None)
             else:
                 self.values[attribute.name] = attribute.value
+        return contradictions
 
 
 class ObjectDefinition(NamedTuple):
@@ -75,7 +77,6 @@ class JobCatalog:
         self.problems: list[Diagnostic] = []
 
     def apply(self, statements: Iterable[Statement]) -> None:
-        """Apply statements in order."""
         for statement in statements:
             verb, _, object_type = statement.subcommand.partition("_")
             if object_type in {"job", "box"}:
@@ -104,7 +105,7 @@ class JobCatalog:
         return tuple(reversed(boxes))
 
     def is_nested_in_itself(self, job: JobDefinition) -> bool:
-        """True if a job is one of the boxes that contain it."""
+        """Return whether a box contains itself, directly or through other boxes."""
         boxes = self.enclosing_boxes(job)
         outermost = self.jobs.get(boxes[0]) if boxes else job
         return outermost is not None and outermost.box == job.name

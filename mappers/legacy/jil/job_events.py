@@ -48,11 +48,10 @@ def job_dependencies(job: JobDefinition, instance: str) -> list[ConditionDepende
     """List the jobs that a job waits for; `notrunning` conditions and invalid conditions are ignored."""
     dependencies: dict[ConditionDependency, None] = {}
     for condition in _awaited_conditions(job):
-        rule = (
-            _STATUS_RULES[condition.predicate]
-            if isinstance(condition, StatusCondition)
-            else f"EXITCODE {condition.operator} {condition.code}"
-        )
+        if isinstance(condition, StatusCondition):
+            rule = _STATUS_RULES[condition.predicate]
+        else:
+            rule = f"EXITCODE {condition.operator} {condition.code}"
         dependencies[ConditionDependency(condition.instance or instance, condition.job, rule)] = None
     return list(dependencies)
 
@@ -109,7 +108,9 @@ def normalized_definition(job: JobDefinition, boxes: tuple[str, ...]) -> JsonObj
     values = _normalized_values(job.values)
     if job.override:
         values["override"] = ", ".join(f"{name}: {value}" for name, value in _normalized_values(job.override).items())
-    accumulated = {name: [redact_command(text) for text in texts] for name, texts in sorted(job.accumulated.items())}
+    accumulated = {
+        name: [redact_command(value) for value in job.accumulated[name]] for name in sorted(job.accumulated)
+    }
     return {**values, **accumulated, "job_type": job.type, "boxes": list(boxes)}
 
 
@@ -168,7 +169,7 @@ def _dependencies_facet(job: JobDefinition, instance: str) -> JsonObject:
 
 
 def _lineage_facet(flows: Iterable[DataFlow]) -> JsonObject:
-    """Build lineage that, even if empty, completely replaces the lineage of the previous definition.
+    """Build lineage that completely replaces the lineage of the previous definition, even if it is empty.
 
     An output is derived from the inputs of its flow, not from all inputs of the job.
     """

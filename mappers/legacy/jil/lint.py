@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator, Mapping
 from functools import partial
 
 from mappers.legacy.diagnostics import Diagnostic, DiagnosticLevel
+from mappers.legacy.jil.attributes import CONDITION_ATTRIBUTES
 from mappers.legacy.jil.conditions import (
     Atom,
     CompoundCondition,
@@ -19,8 +20,6 @@ from mappers.legacy.jil.dataset_scanner import dataset_warnings
 from mappers.legacy.jil.job_catalog import JobCatalog, JobDefinition
 from mappers.legacy.jil.schedule import SCHEDULE_ATTRIBUTES
 from mappers.legacy.jil.value_checks import invalid_values
-
-CONDITION_ATTRIBUTES = ("condition", "box_success", "box_failure")
 
 
 def unsupported_definitions(catalog: JobCatalog) -> list[Diagnostic]:
@@ -105,14 +104,6 @@ def _check_conditions(
     boxes = catalog.enclosing_boxes(job)
     for name, condition in conditions.items():
         for atom in atomic_conditions(condition):
-            if (
-                name == "condition"
-                and not isinstance(atom, GlobalCondition)
-                and atom.instance is None
-                and atom.job in boxes
-            ):
-                message = f"condition waits for its enclosing box {atom.job}, which runs until this job has ended"
-                yield _diagnostic(job, "error", message)
             if isinstance(atom, GlobalCondition):
                 if atom.name not in catalog.globals:
                     yield _diagnostic(job, "warning", f"{name} uses the global {atom.name}, which no statement sets")
@@ -121,8 +112,13 @@ def _check_conditions(
                     yield _diagnostic(
                         job, "warning", f"{name} waits for {atom.job} of {atom.instance}, which is not declared"
                     )
-            elif atom.job not in catalog.jobs:
-                yield _diagnostic(job, "error", f"{name} waits for {atom.job}, but there is no such job: never true")
+            else:
+                if name == "condition" and atom.job in boxes:
+                    message = f"condition waits for its enclosing box {atom.job}, which runs until this job has ended"
+                    yield _diagnostic(job, "error", message)
+                if atom.job not in catalog.jobs:
+                    message = f"{name} waits for {atom.job}, but there is no such job: never true"
+                    yield _diagnostic(job, "error", message)
 
 
 def _check_box(
@@ -146,9 +142,8 @@ def _check_box(
         if job.type != "BOX":
             yield _diagnostic(job, "warning", f"{name} has no effect on a job that is not a box")
             continue
-        non_members = {
-            atom.job for atom in atomic_conditions(condition) if not isinstance(atom, GlobalCondition)
-        } - members
+        awaited_jobs = {atom.job for atom in atomic_conditions(condition) if not isinstance(atom, GlobalCondition)}
+        non_members = awaited_jobs - members
         if non_members:
             names = ", ".join(sorted(non_members))
             yield _diagnostic(
@@ -168,9 +163,9 @@ def _check_schedule(job: JobDefinition) -> Iterator[Diagnostic]:
 
 
 def _can_become_true(catalog: JobCatalog, boxes: Collection[str], atom: Atom) -> bool:
-    """True if an atomic condition can become true; a condition on an undefined job cannot.
+    """Return whether an atomic condition can become true; a condition on an undefined job cannot.
 
-    A job cannot wait for a box that contains it, because the box runs as long as the job may still start.
+    A condition on an enclosing box cannot either, because the box runs as long as the job may still start.
     """
     if isinstance(atom, GlobalCondition) or atom.instance is not None:
         return True

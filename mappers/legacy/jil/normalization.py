@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from mappers.legacy.jil.attributes import CONDITIONS
+from mappers.legacy.jil.attributes import CONDITION_ATTRIBUTES
 from mappers.legacy.jil.conditions import (
     Atom,
     CompoundCondition,
@@ -16,7 +16,7 @@ from mappers.legacy.jil.conditions import (
 
 #: Job types by their abbreviations.
 _JOB_TYPES = {"b": "BOX", "c": "CMD", "f": "FW"}
-_BOOLEANS = frozenset(
+_BOOLEAN_ATTRIBUTES = frozenset(
     [
         "alarm_if_fail",
         "alarm_if_terminated",
@@ -64,12 +64,12 @@ def normalize_value(name: str, value: str) -> str:
     """Normalize a value, so that values with the same meaning are equal; unknown values are returned unchanged."""
     if name == "job_type":
         return job_type(value)
-    if name in _BOOLEANS:
+    if name in _BOOLEAN_ATTRIBUTES:
         return _BOOLEAN_VALUES.get(value.strip().lower(), value)
     if name in _SEPARATED_LISTS:
         items = ", ".join(split_list(value))
         return items.lower() if name == "days_of_week" else items
-    if name in CONDITIONS:
+    if name in CONDITION_ATTRIBUTES:
         try:
             return _format_condition(parse_condition(value))
         except InvalidCondition:
@@ -113,4 +113,6 @@ def _format_atom(atom: Atom) -> str:
 
 
 def _format_lookback(minutes: int) -> str:
-    return "0" if not minutes else f"{minutes // _MINUTES_PER_HOUR:02}.{minutes % _MINUTES_PER_HOUR:02}"
+    if minutes == 0:
+        return "0"
+    return f"{minutes // _MINUTES_PER_HOUR:02}.{minutes % _MINUTES_PER_HOUR:02}"

@@ -6,10 +6,10 @@ from typing import Literal, NamedTuple
 from mappers.legacy.diagnostics import Diagnostic, DiagnosticLevel
 from mappers.legacy.jil.attributes import (
     ATTRIBUTES,
-    CONDITIONS,
-    LISTS,
+    CONDITION_ATTRIBUTES,
+    LIST_ATTRIBUTES,
     SUBCOMMANDS,
-    TEXTS,
+    TEXT_ATTRIBUTES,
     is_subcommand,
     is_valid_attribute,
 )
@@ -50,7 +50,7 @@ class Statement(NamedTuple):
 
 
 class ParsedJil(NamedTuple):
-    """The statements of a text, its problems, and how each line was used."""
+    """The statements in JIL text, problems, and how each line was used."""
 
     statements: list[Statement]
     problems: list[Diagnostic]
@@ -58,7 +58,7 @@ class ParsedJil(NamedTuple):
 
 
 def parse_jil(text: str, file: str) -> ParsedJil:
-    """Parse a text; every line that is not used is reported."""
+    """Parse JIL text; every line that is not used is reported as a problem."""
     parser = _JilParser(_LINES.split(text), file)
     parser.parse()
     return ParsedJil(parser.statements, parser.problems, parser.line_kinds)
@@ -122,7 +122,8 @@ class _JilParser:
     def _parse_line(self, line: str, number: int) -> LineKind:
         match = _KEY.fullmatch(line)
         name = match[1].lower() if match else ""
-        after_backslash, self._after_backslash = self._after_backslash, line.endswith("\\")
+        after_backslash = self._after_backslash
+        self._after_backslash = line.endswith("\\")
         if match and is_subcommand(name):
             return self._start_statement(name, match[2], number)
         pending = self._attributes[-1] if self._attributes else None
@@ -148,7 +149,9 @@ class _JilParser:
 
     def _start_statement(self, subcommand: str, text: str, number: int) -> LineKind:
         self._finish_statement()
-        self._subcommand, self._start_line, self._is_known_subcommand = subcommand, number, subcommand in SUBCOMMANDS
+        self._subcommand = subcommand
+        self._start_line = number
+        self._is_known_subcommand = subcommand in SUBCOMMANDS
         (_, subject), *attributes = _split_attributes(_remove_comments(text), _ATTRIBUTE_AFTER_SUBCOMMAND, "")
         self._subject = _unquote(subject)
         self._attributes = []
@@ -167,7 +170,7 @@ class _JilParser:
             return "reported"
         if not self._is_known_subcommand:
             return "reported"
-        if name not in TEXTS:
+        if name not in TEXT_ATTRIBUTES:
             text = _remove_comments(text)
         attributes = _split_attributes(text, _NEXT_ATTRIBUTE, name)
         if len(attributes) > 1:
@@ -202,14 +205,14 @@ class _JilParser:
 
 
 def _is_continuation(pending: _PendingAttribute, line: str) -> bool:
-    """True if a line continues a list, an unfinished condition, or a value with an open quote."""
-    if pending.name in CONDITIONS:
+    """Return whether a line continues a list, an unfinished condition, or a value with an open quote."""
+    if pending.name in CONDITION_ATTRIBUTES:
         is_unfinished = bool(_UNFINISHED.search(pending.value)) or pending.value.count("(") > pending.value.count(")")
-        joins = not pending.value.strip() or bool(_JOINS.match(line))
-        return is_unfinished or joins or _has_unbalanced_quotes(pending.value)
+        starts_operand = not pending.value.strip() or bool(_JOINS.match(line))
+        return is_unfinished or starts_operand or _has_unbalanced_quotes(pending.value)
     if _has_unbalanced_quotes(pending.value):
         return True
-    return pending.name in LISTS and (
+    return pending.name in LIST_ATTRIBUTES and (
         pending.value.rstrip().endswith(",") or line.startswith(",") or bool(_TIMES.match(line))
     )
 
@@ -219,7 +222,7 @@ def _has_unbalanced_quotes(value: str) -> bool:
 
 
 def _remove_comments(text: str) -> str:
-    """Remove comments, but leave texts with quotes and paths such as `/tmp/*/x` unchanged."""
+    """Remove comments, but leave quoted text and paths such as `/tmp/*/x` unchanged."""
     if "/*" not in text or '"' in text:
         return text
     return _INLINE_COMMENT.sub(" ", text)

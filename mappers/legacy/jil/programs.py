@@ -48,10 +48,10 @@ def copy_flows(name: str, arguments: Sequence[str | None]) -> Iterator[DataFlow]
         *sources, target = positional
     if not sources or (name == "install" and "-d" in options):
         return
+    is_folder = target_folder is not None or len(sources) > 1 or (target or "").endswith("/")
+    evidence = f"command: {name}"
     for source in sources:
-        is_folder = target_folder is not None or len(sources) > 1 or (target or "").endswith("/")
         output = _file_in_folder(target, source, name) if is_folder else target
-        evidence = f"command: {name}"
         yield [
             *dataset_candidates("input", source, evidence, 0.7, {}),
             *dataset_candidates("output", output, evidence, 0.7, {}),

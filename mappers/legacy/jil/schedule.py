@@ -14,7 +14,7 @@ _LIST_ATTRIBUTES = frozenset({"days_of_week", "start_times", "start_mins", "must
 
 
 def job_schedule(job: JobDefinition) -> JsonObject | None:
-    """Return the schedule of a job, inactive if `date_conditions` is off; None if the job has no schedule."""
+    """Return the schedule of a job, or None if it has none; the schedule is inactive if `date_conditions` is off."""
     schedule: JsonObject = {
         name: (split_list(value) if name in _LIST_ATTRIBUTES else value)
         for name in SCHEDULE_ATTRIBUTES
@@ -26,7 +26,7 @@ def job_schedule(job: JobDefinition) -> JsonObject | None:
 
 
 def job_sla(job: JobDefinition) -> JsonObject | None:
-    """Return the deadlines for start and end, and the duration limits; None if the job has neither."""
+    """Return the deadlines for start and end, and the duration limits, or None if the job has neither."""
     sla: JsonObject = {}
     if job.is_on("date_conditions"):
         for name in ("must_start_times", "must_complete_times"):
@@ -45,6 +45,8 @@ def job_sla(job: JobDefinition) -> JsonObject | None:
 
 
 def success_rule(job: JobDefinition) -> JsonObject | None:
-    """Return the attributes that define which exit codes mean success; None if only 0 does."""
+    """Return the attributes that define which exit codes mean success, or None if only 0 means success."""
     rule = {name: value for name in ("max_exit_success", "success_codes", "fail_codes") if (value := job.get(name))}
-    return rule if rule and rule != {"max_exit_success": "0"} else None
+    if not rule or rule == {"max_exit_success": "0"}:
+        return None
+    return rule

@@ -1,6 +1,6 @@
 """Parses shell commands: arguments, redirections, pipes."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import Literal, NamedTuple
 
@@ -41,10 +41,10 @@ class ShellCommand(NamedTuple):
 
 
 def parse_commands(text: str, variables: Mapping[str, str] | None = None) -> list[ShellCommand]:
-    """Parse all commands in a text, including those in pipes, lists, loops and subshells; expands known variables."""
+    """Parse all commands, including those in pipes, lists, loops and subshells; expands known variables."""
     raw = text.encode()
     root = _bash_parser().parse(raw).root_node
-    return list(_commands(root, raw, dict(variables or {})))
+    return _collect_commands(root, raw, dict(variables or {}))
 
 
 @cache
@@ -60,7 +60,9 @@ class _ShellContext(NamedTuple):
     depth: int = 0
 
 
-def _commands(root: Node, raw: bytes, variables: dict[str, str]) -> Iterator[ShellCommand]:
+def _collect_commands(root: Node, raw: bytes, variables: dict[str, str]) -> list[ShellCommand]:
+    """Collect the commands from left to right; assignments between them are added to `variables`."""
+    commands: list[ShellCommand] = []
     pending = [(root, _ShellContext())]
     while pending:
         node, context = pending.pop()
@@ -77,7 +79,7 @@ def _commands(root: Node, raw: bytes, variables: dict[str, str]) -> Iterator[She
             redirections = _redirections(node, raw, variables)
             if arguments:
                 pipe = node.start_byte if context.pipe is None else context.pipe
-                yield ShellCommand(tuple(arguments), (*redirections, *context.redirections), pipe)
+                commands.append(ShellCommand(tuple(arguments), (*redirections, *context.redirections), pipe))
         inner_context = context._replace(depth=context.depth + 1)
         if node.type == "redirected_statement":
             inner_context = inner_context._replace(
@@ -85,16 +87,15 @@ def _commands(root: Node, raw: bytes, variables: dict[str, str]) -> Iterator[She
             )
         if node.type == "pipeline" and inner_context.pipe is None:
             inner_context = inner_context._replace(pipe=node.start_byte)
+        context_before_last = inner_context
+        if node.type in {"list", "pipeline"}:
+            # In `a && b > /x` and `a | b > /x`, only the last command writes to /x.
+            context_before_last = inner_context._replace(redirections=())
         children = node.named_children
-        # In `a && b > /x` and `a | b > /x`, only the last command writes to /x.
-        context_before_last = (
-            inner_context._replace(redirections=()) if node.type in {"list", "pipeline"} else inner_context
-        )
-        last_index = len(children) - 1
-        pending += [
-            (child, inner_context if index == last_index else context_before_last)
-            for index, child in reversed(list(enumerate(children)))
-        ]
+        if children:
+            pending.append((children[-1], inner_context))
+        pending += [(child, context_before_last) for child in reversed(children[:-1])]
+    return commands
 
 
 def _record_assignment(node: Node, raw: bytes, variables: dict[str, str]) -> None:
@@ -120,23 +121,26 @@ def _redirections(node: Node, raw: bytes, variables: Mapping[str, str]) -> tuple
 
 
 def _resolve_word(node: Node, raw: bytes, variables: Mapping[str, str]) -> str | None:
-    """Return the value that a program gets for a word; None if only a shell can resolve it."""
+    """Return the value that a program gets for a word, or None if only a shell can resolve the word."""
     if node.type in _UNRESOLVABLE:
         return None
     if node.type in {"command_name", "concatenation"}:
         parts = [_resolve_word(child, raw, variables) for child in node.named_children]
-        return None if None in parts else "".join(filter(None, parts))
+        return None if None in parts else "".join(part for part in parts if part)
     if node.type == "string":
         return _expand_string(node, raw, variables)
     text = _node_text(node, raw)
     if node.type in {"simple_expansion", "expansion"}:
         return variables.get(text.strip("${}"))
-    return text[1:-1] if node.type == "raw_string" else text.replace("\\ ", " ")
+    if node.type == "raw_string":
+        return text[1:-1]
+    return text.replace("\\ ", " ")
 
 
 def _expand_string(node: Node, raw: bytes, variables: Mapping[str, str]) -> str | None:
-    """Expand the variables in a quoted text and keep the blanks between them."""
-    text, start = "", node.start_byte + 1
+    """Expand the variables in a quoted string, and keep the blanks between them."""
+    text = ""
+    start = node.start_byte + 1
     for child in node.named_children:
         if child.type == "string_content":
             continue

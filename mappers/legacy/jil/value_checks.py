@@ -74,9 +74,11 @@ def invalid_values(values: Mapping[str, str]) -> Iterator[InvalidValue]:
 
 
 def is_valid_value(name: str, value: str) -> bool:
-    """True if a value, or an item of a list, is valid for its attribute."""
+    """Return whether a value, or an item of a list, is valid for its attribute; placeholders are always valid."""
     rule = _RULES.get(name)
-    return rule is None or any(placeholder in value for placeholder in _PLACEHOLDERS) or bool(rule.matches(value))
+    if rule is None or any(placeholder in value for placeholder in _PLACEHOLDERS):
+        return True
+    return bool(rule.matches(value))
 
 
 def _values_to_check(name: str, text: str) -> list[str]:
