@@ -210,10 +210,9 @@ def _start_step(command: str, description: str) -> float:
 def _finish_step(started: float, code: int, expected: int, log: Path) -> bool:
     """Print result and duration; if the exit code is unexpected, also print the errors from the log."""
     result = "done" if not code else f"exit {code}"
-    print(
-        f"{result}{', as expected' if expected and code == expected else ''} ({time.monotonic() - started:.0f} s)",
-        flush=True,
-    )
+    if expected and code == expected:
+        result += ", as expected"
+    print(f"{result} ({time.monotonic() - started:.0f} s)", flush=True)
     if code != expected:
         _print_matching_lines(log, _ERROR_LINE)
         print(f"Unexpected exit code; the full output is in {log}.", file=sys.stderr)

@@ -51,7 +51,8 @@ class SearchIndexTask(BackgroundTask):
         if not self._indexer.index_batch():
             return _INDEX_POLL_SECONDS
         batch_seconds = time.monotonic() - started
-        sample_started, cpu_started = time.monotonic(), time.process_time()
+        sample_started = time.monotonic()
+        cpu_started = time.process_time()
         self.stop_requested.wait(_LOAD_SAMPLE_SECONDS)
         load = (time.process_time() - cpu_started) / (time.monotonic() - sample_started)
         return batch_seconds * _PAUSE_FACTOR if load > _MAX_LOAD else 0.0

@@ -72,7 +72,8 @@ def _tree_lines(
     from mappers.legacy.jil.job_events import job_dependencies
     from mappers.legacy.jil.schedule import job_schedule, job_sla
 
-    schedule, sla = job_schedule(job), job_sla(job)
+    schedule = job_schedule(job)
+    sla = job_sla(job)
     facts = [job.type]
     if schedule:
         facts.append(_facet_text(schedule, exclude=("active",)) + ("" if schedule["active"] else " (dead)"))
@@ -91,7 +92,8 @@ def _facet_text(facet: dict[str, Any], exclude: Sequence[str] = ()) -> str:
     parts = []
     for name, value in facet.items():
         if name not in exclude:
-            parts.append(f"{name} {','.join(value) if isinstance(value, list) else value}")
+            text = ",".join(value) if isinstance(value, list) else value
+            parts.append(f"{name} {text}")
     return " ".join(parts)
 
 

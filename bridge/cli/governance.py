@@ -149,15 +149,13 @@ def pull(
                 changed_files += 1
             else:
                 problems.append(error)
-    problems += [
-        f"{' '.join(plan.name)}: {problem}"
-        for plan in plans
-        if plan.remote_diff
-        for problem in plan.remote_diff.problems
-    ]
+    for plan in plans:
+        if plan.remote_diff:
+            problems += [f"{' '.join(plan.name)}: {problem}" for problem in plan.remote_diff.problems]
     for problem in problems:
         typer.echo(escape(f"problem: {problem}"), err=True)
-    typer.echo(f"{changed_files} files {'would be ' if dry_run else ''}changed")
+    action = "would be changed" if dry_run else "changed"
+    typer.echo(f"{changed_files} files {action}")
     raise typer.Exit(1 if problems else 0)
 
 

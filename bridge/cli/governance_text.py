@@ -100,7 +100,8 @@ def push_lines(result: "ApplyResult", results: "Sequence[PushResult]") -> Iterat
     for push in results:
         counts[push.outcome] = counts.get(push.outcome, 0) + 1
         if push.reason or push.outcome not in _SUCCESSFUL or push.changed:
-            yield f"{push.outcome:<10}  {' '.join(push.name)}{f': {push.reason}' if push.reason else ''}"
+            reason = f": {push.reason}" if push.reason else ""
+            yield f"{push.outcome:<10}  {' '.join(push.name)}{reason}"
     for name, reason in sorted(result.pending.items()):
         yield f"pending     {' '.join(name)}: {reason}"
     summary = ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items())) or "none"

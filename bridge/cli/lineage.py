@@ -74,7 +74,8 @@ def lineage(
     from bridge.cli.lineage_text import hop_lines
     from bridge.queries.lineage import ColumnLineageQuery, LineageQuery
 
-    runner, parameters = QueryRunner(config, url, api_key), dataset_parameters(namespace, name)
+    runner = QueryRunner(config, url, api_key)
+    parameters = dataset_parameters(namespace, name)
     if column is not None:
         if output in {LineageFormat.mermaid, LineageFormat.dot}:
             raise typer.BadParameter("--column supports only --output tree and json")

@@ -39,7 +39,8 @@ def _branch_lines(start: str, children: "dict[str, list[EdgeResult]]", direction
         neighbor = _neighbor(edge, direction)
         is_repeated = neighbor is not None and neighbor.id in drawn
         note = " (see above)" if is_repeated else ""
-        yield f"{indent}{'└─' if is_last else '├─'} {_edge_line(edge, direction)}{note}"
+        connector = "└─" if is_last else "├─"
+        yield f"{indent}{connector} {_edge_line(edge, direction)}{note}"
         if neighbor is not None and not is_repeated:
             drawn.add(neighbor.id)
             stack.append(

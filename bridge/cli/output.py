@@ -26,7 +26,8 @@ MORE_RESULTS = "… results truncated: raise --limit"
 def truncation_note(truncation: "Truncation | None", size_option: str = "--max-edges") -> Iterator[str]:
     """If results were truncated, name the option that shows more results."""
     if truncation is not None:
-        yield f"… results truncated: raise {'--depth' if truncation == 'depth' else size_option}"
+        option = "--depth" if truncation == "depth" else size_option
+        yield f"… results truncated: raise {option}"
 
 
 class OutputFormat(StrEnum):

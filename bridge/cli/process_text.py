@@ -13,7 +13,8 @@ def plan_lines(plan: "Plan") -> Iterator[str]:
 
     yield f"process {plan.name}  key {plan.key}"
     for name, value in plan.values.items():
-        yield f"  param {name} = {'(none)' if value is None else format_value(value)}"
+        text = "(none)" if value is None else format_value(value)
+        yield f"  param {name} = {text}"
     for planned in plan.inputs:
         yield f"  read {planned.input.as_}: {planned.location}"
         yield f"    {_input_version_text(planned)}"
@@ -90,7 +91,8 @@ def run_lines(result: "RunResult") -> Iterator[str]:
         rows = "" if output.rows is None else f"  {output.rows:,} rows"
         yield f"  {output.dataset}  version {output.version}{rows}  {output.path or ''}".rstrip()
     for check in result.checks:
-        yield f"  {'passed' if check.passed else check.severity}  {check.said}"
+        result_text = "passed" if check.passed else check.severity
+        yield f"  {result_text}  {check.said}"
 
 
 def _input_version_text(planned: "PlannedInput") -> str:

@@ -67,7 +67,8 @@ def retry_rejected(
     from bridge.store.failed_inputs import read_payload
 
     selected = [_find_failed_input(inputs, prefix)] if prefix else inputs
-    reader, writer = make_event_reader(settings), make_writer(settings)
+    reader = make_event_reader(settings)
+    writer = make_writer(settings)
     retry = InputRetry(reader, make_legacy_reader(settings, reader))
     retried = 0
     for failed_input in selected:
@@ -101,4 +102,5 @@ def _find_failed_input(inputs: "list[FailedInput]", prefix: str) -> "FailedInput
     matches = [failed_input for failed_input in inputs if failed_input.hash.hex().startswith(prefix.lower())]
     if len(matches) != 1:
         raise typer.BadParameter(f"{len(matches)} inputs have a hash that starts with {prefix}")
-    return matches[0]
+    (match,) = matches
+    return match

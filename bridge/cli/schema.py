@@ -45,7 +45,8 @@ def ddl(
     if drop:
         statements = ddl_writer.drop_statements(dialect, tables)
     else:
-        first, last = (day.date() if day else None for day in (from_day, to_day))
+        first = from_day.date() if from_day else None
+        last = to_day.date() if to_day else None
         statements = ddl_writer.create_statements(dialect, tables, date_range(datetime.now(UTC).date(), first, last))
     for statement in statements:
         sys.stdout.write(statement)

@@ -107,14 +107,16 @@ def _governance_lines(governance: dict[str, Any]) -> Iterator[str]:
         yield f"  governed by the asset {governance.get('asset', '?')}:"
     for key in sorted(governance.keys() - _SHOWN_ELSEWHERE):
         is_list = isinstance(governance[key], list) and all(isinstance(item, str) for item in governance[key])
-        yield f"    {key}: {', '.join(governance[key]) if is_list else governance[key]}"
+        text = ", ".join(governance[key]) if is_list else governance[key]
+        yield f"    {key}: {text}"
 
 
 def _version_line(version: "VersionResult") -> str:
     counts = (("rows", version.rows), ("bytes", version.bytes), ("files", version.files))
     sizes = "".join(f", {count} {unit}" for unit, count in counts if count is not None)
     by = f" by {version.job.namespace} {version.job.name}" if version.job else ""
-    return f"    {version.tag}  {version.produced_at}{by}{sizes}{' (latest)' if version.latest else ''}"
+    latest = " (latest)" if version.latest else ""
+    return f"    {version.tag}  {version.produced_at}{by}{sizes}{latest}"
 
 
 def _job_lines(job: "JobResult") -> Iterator[str]:

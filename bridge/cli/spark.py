@@ -208,10 +208,10 @@ def _read_api_key(path: Path) -> str:
         key = path.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"cannot read the API key in {path}: {error}") from error
-    if not key or len(key.split()) > 1:
-        raise ConfigError(
-            f"{path} contains {'no API key' if not key else 'more than an API key'}: it must contain only the key"
-        )
+    if not key:
+        raise ConfigError(f"{path} contains no API key: it must contain only the key")
+    if len(key.split()) > 1:
+        raise ConfigError(f"{path} contains more than an API key: it must contain only the key")
     return key
 
 

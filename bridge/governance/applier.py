@@ -194,14 +194,16 @@ class AssetApplier:
         groups = self.group_ids(change.name for change in removals)
         ids_by_group = datasets_with_facet(self._db, self._org, set(groups.values()), GOVERNANCE)
         names = dataset_names(self._db, self._org, {id_ for ids in ids_by_group.values() for id_ in ids})
-        return [
-            change._replace(
-                name=names[id_], facets={facet: None for facet, body in change.facets.items() if body is None}
-            )
-            for change in removals
-            for id_ in ids_by_group.get(groups[change.name], ())
-            if names[id_] != change.name
-        ]
+        retractions = []
+        for change in removals:
+            removed_facets: dict[str, dict[str, Any] | None] = {
+                facet: None for facet, body in change.facets.items() if body is None
+            }
+            aliases = [names[id_] for id_ in ids_by_group.get(groups[change.name], ())]
+            retractions += [
+                change._replace(name=alias, facets=removed_facets) for alias in aliases if alias != change.name
+            ]
+        return retractions
 
     def _build_event(self, change: DatasetChange, event_time: int) -> IncomingEvent:
         facets = {

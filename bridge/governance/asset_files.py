@@ -48,7 +48,8 @@ class AssetLoader:
         loaded: list[LoadedAsset] = []
         problems: list[str] = []
         paths = sorted({path for location in paths_or_directories for path in _list_files(location, problems)})
-        previous_cache, self._cache = self._cache, {}
+        previous_cache = self._cache
+        self._cache = {}
         for path in paths:
             loaded_or_error = self._load_cached(path, previous_cache.get(path))
             if isinstance(loaded_or_error, LoadedAsset):

@@ -167,13 +167,12 @@ class AssetSync:
 
 def _affected_datasets(result: ApplyResult, loaded: Iterable[LoadedAsset]) -> set[QualifiedName]:
     """Return the datasets that the given assets match, and all other datasets that change."""
-    names = {(entry.asset.namespace, entry.asset.name) for entry in loaded}
-    matched = {
-        name
-        for name, assets in result.datasets.items()
-        if any((entry.asset.namespace, entry.asset.name) in names for entry in assets)
-    }
-    return matched | {change.name for change in result.changes}
+    asset_names = {(entry.asset.namespace, entry.asset.name) for entry in loaded}
+    affected = {change.name for change in result.changes}
+    for dataset, assets in result.datasets.items():
+        if any((entry.asset.namespace, entry.asset.name) in asset_names for entry in assets):
+            affected.add(dataset)
+    return affected
 
 
 def _push_result(

@@ -79,7 +79,8 @@ def changed_facets(
     """
     changes: dict[str, dict[str, Any] | None] = {}
     for name in STEWARD_FACETS:
-        desired, current = facets.get(name), stored.get(name)
+        desired = facets.get(name)
+        current = stored.get(name)
         if desired is None and name not in previously_applied:
             continue
         current_from_files = asset_content(current) if current and name == GOVERNANCE else current

@@ -90,10 +90,12 @@ def _changes_for_file(
     own_changes: dict[FieldPath, FieldValue] = {}
     problems = []
     for path, value in changes.items():
-        previous, desired = as_set(file_fields.get(path)), as_set(value)
+        previous = as_set(file_fields.get(path))
+        desired = as_set(value)
         own_elements = as_set(own_fields.get(path))
         is_set = isinstance(file_fields.get(path), frozenset) or isinstance(value, frozenset)
-        added, removed = desired - previous, previous - desired
+        added = desired - previous
+        removed = previous - desired
         new_value: FieldValue = (own_elements - removed) | added if is_set else value
         set_elsewhere = removed - own_elements if is_set or value is None else frozenset()
         if set_elsewhere:

@@ -59,11 +59,10 @@ def _restore_unchanged_lines(text: str, dumped: str, edited: str) -> str:
     if ["".join(line.split()) for line in original] != ["".join(line.split()) for line in dumped_lines]:
         return edited
     matcher = difflib.SequenceMatcher(None, dumped_lines, edited_lines)
-    return "".join(
-        line
-        for operation, start, end, edited_start, edited_end in matcher.get_opcodes()
-        for line in (original[start:end] if operation == "equal" else edited_lines[edited_start:edited_end])
-    )
+    restored: list[str] = []
+    for operation, start, end, edited_start, edited_end in matcher.get_opcodes():
+        restored += original[start:end] if operation == "equal" else edited_lines[edited_start:edited_end]
+    return "".join(restored)
 
 
 def _matching_yaml(text: str) -> YAML:

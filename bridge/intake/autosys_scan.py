@@ -90,7 +90,8 @@ def plan_scan(registry: VersionRegistry, catalog: JobCatalog, instance: str) -> 
     registered = {
         version.name: version for version in registry.definitions.list_active() if version.namespace == namespace
     }
-    new, changed, unchanged = [], [], 0
+    new, changed = [], []
+    unchanged = 0
     for job in catalog.jobs.values():
         stored = registered.pop(job.name, None)
         definition = normalized_definition(job, catalog.enclosing_boxes(job))
@@ -114,10 +115,9 @@ def apply_scan(
     names = [*plan.new, *plan.changed, *plan.retired]
     events = (_build_event(catalog, name, options) for name in names)
     rejected = {names[index]: reason for index, reason in write_events(events, reader, writer, _SOURCE).items()}
-    new, changed, retired = (
-        [name for name in planned_names if name not in rejected]
-        for planned_names in (plan.new, plan.changed, plan.retired)
-    )
+    new = [name for name in plan.new if name not in rejected]
+    changed = [name for name in plan.changed if name not in rejected]
+    retired = [name for name in plan.retired if name not in rejected]
     result = ScanResult(
         new, changed, retired, plan.unchanged, [f"{name}: {reason}" for name, reason in rejected.items()]
     )

@@ -73,7 +73,8 @@ class EventImporter:
         self, file: BinaryIO, on_problem: Callable[[str], None], progress: Progress = lambda _: None
     ) -> EventImportReport:
         """Import all lines of an export. Damaged lines are reported to `on_problem` and skipped."""
-        report, bytes_read = EventImportReport(), 0
+        report = EventImportReport()
+        bytes_read = 0
         try:
             for batch in _read_batches(file):
                 parsed, damaged = _parse_lines(batch, on_problem)
@@ -174,7 +175,8 @@ def _count_results(
 def _parse_item(line: bytes) -> _ImportedEvent | RejectedInput:
     """Parse an exported line. Raises InvalidInput or InputTooLarge."""
     exported = parse_line(line)
-    payload, hash_ = exported.original_bytes(), bytes.fromhex(exported.hash)
+    payload = exported.original_bytes()
+    hash_ = bytes.fromhex(exported.hash)
     if isinstance(exported, ExportedRejection):
         return _build_rejection(exported, payload, hash_)
     if payload is None:

@@ -104,7 +104,8 @@ def _validated_header(header: list[str] | str, file: Path) -> list[str]:
     """Return the header. Raises ConfigError if the header is malformed or names a column twice."""
     if isinstance(header, str):
         raise ConfigError(f"{file}: the header is not CSV: {header}")
-    duplicates = [name for name, count in Counter(name.lower() for name in header if name).items() if count > 1]
+    counts = Counter(name.lower() for name in header if name)
+    duplicates = [name for name, count in counts.items() if count > 1]
     if duplicates:
         raise ConfigError(f"{file}: the header has duplicate columns: {', '.join(duplicates)}")
     return header

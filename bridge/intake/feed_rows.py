@@ -27,7 +27,8 @@ class FeedInputKind(NamedTuple):
 
     def source_name(self) -> str:
         """Return the source name of rejected rows, which contains everything that a retry needs."""
-        return f"{_PREFIX}{self.technology}@{self.timezone}{_HISTORICAL if self.historical else ''}"
+        suffix = _HISTORICAL if self.historical else ""
+        return f"{_PREFIX}{self.technology}@{self.timezone}{suffix}"
 
     @classmethod
     def from_source_name(cls, source: str) -> "FeedInputKind | None":

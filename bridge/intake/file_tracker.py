@@ -168,7 +168,8 @@ class FileTracker:
     def _update_present(self, file: FollowedFile, paths: list[Path], listing: FileListing) -> None:
         if file.path not in paths:
             path, *_ = paths
-            file.path, file.name = path, stored_path(path)
+            file.path = path
+            file.name = stored_path(path)
             file.position_dirty = file.end > 0
         file.position_dirty |= file.is_deleted and file.end > 0
         file.is_deleted = False
@@ -190,7 +191,9 @@ class FileTracker:
 
     def _update_status(self, file: FollowedFile, size: int, modified: int) -> None:
         if (size, modified) != (file.size, file.modified):
-            file.size, file.modified, file.changed_at = size, modified, self._clock()
+            file.size = size
+            file.modified = modified
+            file.changed_at = self._clock()
             file.has_more = file.needs_check = True
 
     def _restart_if_replaced(self, file: FollowedFile, scan: TrackerScan) -> None:

@@ -143,7 +143,8 @@ class GroupCommitter:
             if request_count and item_count > self._max_group:
                 break
             request_count += 1
-        group, self._queue = self._queue[:request_count], self._queue[request_count:]
+        group = self._queue[:request_count]
+        self._queue = self._queue[request_count:]
         self._pending_count -= sum(len(request.items) for request in group)
         return group
 

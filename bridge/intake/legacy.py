@@ -26,7 +26,8 @@ class LegacyInputKind(NamedTuple):
 
     def source_name(self) -> str:
         """Return the source name of rejected bodies, which contains everything that a retry needs."""
-        return f"{_PREFIX}{self.legacy_format}{_HISTORICAL if self.historical else ''}"
+        suffix = _HISTORICAL if self.historical else ""
+        return f"{_PREFIX}{self.legacy_format}{suffix}"
 
     @classmethod
     def from_source_name(cls, source: str) -> "LegacyInputKind | None":

@@ -61,7 +61,8 @@ class MarquezMetadataSource:
         """Import metadata that the store lacks."""
         report = IntakeReport()
         for namespace in self._client.list_namespaces():
-            name, owner = str(namespace["name"]), namespace.get("ownerName")
+            name = str(namespace["name"])
+            owner = namespace.get("ownerName")
             report = report.add(self._write_events(self._dataset_events(name)))
             report = report.add(self._write_events(self._job_events(name, owner)))
         return report
@@ -107,10 +108,7 @@ class MarquezMetadataSource:
 
     def _job_events(self, namespace: str, owner: str | None) -> Iterator[JsonObject]:
         for batch in chunked(self._client.list_jobs(namespace), _BATCH_SIZE):
-            candidates_by_job = [
-                [(name, canonical_job_name(self._org, job["namespace"], name).id) for name in possible_job_names(job)]
-                for job in batch
-            ]
+            candidates_by_job = [self._possible_names_and_ids(job) for job in batch]
             ids = {id_ for candidates in candidates_by_job for _, id_ in candidates}
             ids_with_events = self._select_ids(_JOBS, ids)
             stored = self._stored_metadata({id_: {id_} for id_ in ids}, ids_with_events, "ol_job", "job_id")
@@ -123,6 +121,9 @@ class MarquezMetadataSource:
                     job = self._client.get_job(namespace, str(listed_job["name"])) or listed_job
                 if event := job_event_from_list(job, name, owner, stored[id_]):
                     yield event
+
+    def _possible_names_and_ids(self, job: JsonObject) -> list[tuple[str, bytes]]:
+        return [(name, canonical_job_name(self._org, job["namespace"], name).id) for name in possible_job_names(job)]
 
     def _stored_metadata(
         self, groups: Mapping[bytes, set[bytes]], ids_with_events: set[bytes], table: str, key: str

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 from bridge.process.check_definition import CheckDefinition, parse_age_minutes
 from mappers.naming import quote_spark_identifier
 
-#: Measurements of every output: row count and order-independent checksum.
-ROWS, CHECKSUM = "rows", ("hash_xor", "hash_sum")
+#: Names of the measurements of every output: row count, and the two parts of an order-independent checksum.
+ROWS = "rows"
+CHECKSUM = ("hash_xor", "hash_sum")
 _UNHASHABLE_TYPES = ("map<", "variant")
 
 
@@ -128,12 +129,12 @@ _PROFILE_METRICS: tuple[tuple[str, str, Callable[[str], bool]], ...] = (
 
 def profile_expressions(columns: Mapping[str, str]) -> dict[str, str]:
     """Build the profile aggregates of all columns, by `metric|column`."""
-    return {
-        f"{metric}|{name}": template.format(quote_spark_identifier(name))
-        for name, spark_type in columns.items()
-        for metric, template, applies in _PROFILE_METRICS
-        if applies(spark_type)
-    }
+    expressions = {}
+    for name, spark_type in columns.items():
+        for metric, template, applies in _PROFILE_METRICS:
+            if applies(spark_type):
+                expressions[f"{metric}|{name}"] = template.format(quote_spark_identifier(name))
+    return expressions
 
 
 def column_profiles(measured: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

@@ -98,25 +98,23 @@ class PlanExecutor:
         self._run_check_queries(self._check_queries())
         outcomes = [outcome for result in self.results.values() for outcome in result.outcomes]
         for outcome in outcomes:
-            self._report(f"check {'passed' if outcome.passed else outcome.check.severity}: {outcome}")
+            result_text = "passed" if outcome.passed else outcome.check.severity
+            self._report(f"check {result_text}: {outcome}")
         if failures := blocking_failures(outcomes):
             raise InvalidData("; ".join(map(str, failures)))
 
     def _check_queries(self) -> list[_CheckQuery]:
         """Build the queries of all checks that were not evaluated while writing."""
-        output_queries = [
-            _CheckQuery(name, check, check_query(check, self._check_view_name(result)))
-            for name, result in self.results.items()
-            for check in result.planned.checks
-            if aggregate_expression(check) is None
-        ]
-        step_queries = [
-            _CheckQuery(self._reporting_output(step), check, check_query(check, step))
-            for step, checks in self._plan.step_checks.items()
-            for check in checks
-            if aggregate_expression(check) is None
-        ]
-        return output_queries + step_queries
+        queries = []
+        for name, result in self.results.items():
+            view = self._check_view_name(result)
+            remaining = [check for check in result.planned.checks if aggregate_expression(check) is None]
+            queries += [_CheckQuery(name, check, check_query(check, view)) for check in remaining]
+        for step, checks in self._plan.step_checks.items():
+            output_name = self._reporting_output(step)
+            remaining = [check for check in checks if aggregate_expression(check) is None]
+            queries += [_CheckQuery(output_name, check, check_query(check, step)) for check in remaining]
+        return queries
 
     def _run_check_queries(self, queries: Sequence[_CheckQuery]) -> None:
         """Run all queries as columns of a single query."""

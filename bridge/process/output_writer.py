@@ -69,7 +69,8 @@ class OutputWriter:
 
     def write(self, planned: PlannedOutput, frame: DataFrame) -> WriteResult:
         """Write and measure an output in one pass. Raises InvalidData if its columns are not as expected."""
-        output, columns = planned.output, frame_columns(frame)
+        output = planned.output
+        columns = frame_columns(frame)
         problems = column_problems(f"outputs.{output.dataset}", output.columns, columns)
         if problems:
             raise InvalidData("\n".join(problems))

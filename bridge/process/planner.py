@@ -98,10 +98,11 @@ class Planner:
         """Locate the new version, its base, and an existing version with the same key."""
         output, location, checks, is_step = resolved_output
         publications = self._list_publications(location)
-        published = publications[0].to_version if publications else None
-        published_version = None
+        published = published_version = None
         if publications:
-            published_version = self._resolve_or_none(location, f"version:{publications[0].version_id}")
+            newest, *_ = publications
+            published = newest.to_version
+            published_version = self._resolve_or_none(location, f"version:{newest.version_id}")
         tag = f"{self._now.astimezone(UTC):%Y%m%dT%H%M%S}-{run_id[-8:]}"
         if output.format not in FILE_FORMATS:
             key, existing = self._find_table_version(output, location, key, published_version)
@@ -131,7 +132,8 @@ class Planner:
         if output.mode != "append":
             if published is not None and (published.idempotency_key or "").partition("@")[0] == key:
                 return key, published.tag
-            key = f"{key}@{published.tag if published else ''}"
+            published_tag = published.tag if published else ""
+            key = f"{key}@{published_tag}"
         key, existing = self._find_by_key(location, key)
         if existing is None:
             return key, None

@@ -279,7 +279,8 @@ def register_definition(plan: Plan, backend: ProcessBackend, at: datetime) -> No
             by=current_user(),
         )
     )
-    reads, writes = [entry.location for entry in plan.inputs], [entry.location for entry in plan.outputs]
+    reads = [planned_input.location for planned_input in plan.inputs]
+    writes = [output.location for output in plan.outputs]
     output_lineage = [OutputLineage(output.location, plan.source_datasets(output)) for output in plan.outputs]
     send_event(backend, job_event(run_context(plan)._replace(output_lineage=output_lineage), at, reads, writes))
 

@@ -111,9 +111,9 @@ def _load_python_source(entry_point: str, folder: Path) -> str:
 
 
 def _sort_by_dependency(steps: Mapping[str, PlannedStep], problems: list[str]) -> list[str]:
-    sorter = TopologicalSorter(
-        {step_name: [name for name in step.reads if name in steps] for step_name, step in steps.items()}
-    )
+    sorter: TopologicalSorter[str] = TopologicalSorter()
+    for step_name, step in steps.items():
+        sorter.add(step_name, *(name for name in step.reads if name in steps))
     try:
         return list(sorter.static_order())
     except CycleError as error:

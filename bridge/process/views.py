@@ -102,7 +102,8 @@ class ViewBuilder:
 
     def _is_traceable(self, view: str, traceable: set[str]) -> bool:
         reads = {step.step.name.lower(): step.reads for step in self._plan.steps}
-        pending, seen = [view.lower()], set()
+        pending = [view.lower()]
+        seen = set()
         while pending:
             name = pending.pop()
             if name not in traceable:

@@ -235,12 +235,12 @@ def _find_cycles(
     for dependency in declared:
         if dependency.before in positions and dependency.after in positions:
             successors[dependency.before].append(dependency.after)
-    components = (
-        [node for node in component if isinstance(node, bytes)]
-        for component in strongly_connected_components(successors)
-    )
-    cycles = sorted(sorted(positions[job] for job in jobs) for jobs in components if len(jobs) > 1)
-    return [[format_id(ordered_jobs[index]) for index in cycle] for cycle in cycles]
+    cycles = []
+    for component in strongly_connected_components(successors):
+        job_positions = sorted(positions[node] for node in component if isinstance(node, bytes))
+        if len(job_positions) > 1:
+            cycles.append(job_positions)
+    return [[format_id(ordered_jobs[position]) for position in cycle] for cycle in sorted(cycles)]
 
 
 def _find_unproduced_datasets(
@@ -251,12 +251,13 @@ def _find_unproduced_datasets(
     jobs = {job for readers in readers_by_dataset.values() for job in readers}
     relevant_jobs = {job for (job,) in ctx.db.fetch_for_ids(_UNINTEGRATED, sorted(jobs), ctx.org)}
     relevant_jobs.update(registered_processes)
-    readers = {
-        dataset: [job for job in ordered_jobs if job in dataset_readers and job in relevant_jobs]
-        for dataset, dataset_readers in readers_by_dataset.items()
-    }
-    names = ctx.graph().dataset_names({dataset for dataset, dataset_readers in readers.items() if dataset_readers})
+    reader_ids: dict[bytes, list[str]] = {}
+    for dataset, dataset_readers in readers_by_dataset.items():
+        relevant_readers = [job for job in ordered_jobs if job in dataset_readers and job in relevant_jobs]
+        if relevant_readers:
+            reader_ids[dataset] = [format_id(job) for job in relevant_readers]
+    names = ctx.graph().dataset_names(reader_ids)
     return [
-        UnproducedDataset(node_reference(dataset, names[dataset]), [format_id(job) for job in readers[dataset]])
+        UnproducedDataset(node_reference(dataset, names[dataset]), reader_ids[dataset])
         for dataset in sorted(names, key=lambda dataset: (*names[dataset], dataset))
     ]

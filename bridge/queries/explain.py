@@ -180,7 +180,8 @@ class ExplainQuery(DatasetSubjectQuery[Explanation], frozen=True, kw_only=True):
         ]
 
     def _read_derivations(self, ctx: QueryContext, target: bytes) -> Iterator[ColumnDerivation]:
-        node_ids, finder = _member_ids(ctx, target), EventFinder(ctx)
+        node_ids = _member_ids(ctx, target)
+        finder = EventFinder(ctx)
         rows = ctx.db.fetch_all(_COLUMN_ROWS, ctx.org, target, self.field, self.limit)
         hops = [
             ColumnHop((target_id, target_field), (source_id, source_field), type_, subtype, bool(masking), job)
@@ -213,7 +214,8 @@ def _find_events(
 
 def _read_facts(ctx: QueryContext, dataset: bytes) -> Iterator[Fact]:
     """List every fact with the assertion that won its register."""
-    node_ids, finder = _member_ids(ctx, dataset), EventFinder(ctx)
+    node_ids = _member_ids(ctx, dataset)
+    finder = EventFinder(ctx)
     winners: dict[str, tuple[bytes, str | None]] = {}
     for fact, order, value in ctx.db.fetch_all(_REGISTERS, ctx.org, dataset, NO_ID):
         highest_order, _ = winners.get(fact, (b"", None))

@@ -105,7 +105,8 @@ def _cursor_key(row: tuple[Any, ...]) -> tuple[int, str]:
 def _contract_result(row: tuple[Any, ...]) -> ContractResult:
     executed_at, _, status, detail, dataset, namespace, name = row
     content = msgspec.json.decode(detail or "{}")
-    actual, expected = content.get("actual") or {}, content.get("expected") or {}
+    actual = content.get("actual") or {}
+    expected = content.get("expected") or {}
     return ContractResult(
         node_reference(dataset, QualifiedName(namespace, name)),
         format_timestamp(executed_at),

@@ -40,7 +40,8 @@ class ImpactQuery(DatasetSubjectQuery[ImpactResult], frozen=True, kw_only=True):
     most: MaxEdgesField = MAX_EDGES
 
     def run(self, ctx: QueryContext) -> ImpactResult:
-        graph, start = ctx.graph(), self.group_id(ctx)
+        graph = ctx.graph()
+        start = self.group_id(ctx)
         downstream = walk(graph, start, "downstream", self.depth, self.most)
         dataset_distances: dict[bytes, int] = {start: 0}
         job_distances: dict[bytes, int] = {}

@@ -194,7 +194,7 @@ def _until_micros(time: datetime | None) -> int:
 
 def _edge_results(graph: LineageGraph, edges: Sequence[Edge], versions: _RunVersions) -> list[EdgeResult]:
     # Fill the name cache of the graph in two queries.
-    graph.dataset_names(dataset for edge in edges for dataset in (edge.source, edge.target) if dataset)
+    graph.dataset_names({edge.target for edge in edges} | {edge.source for edge in edges if edge.source})
     graph.job_names(edge.job for edge in edges if edge.job)
     return [
         EdgeResult(

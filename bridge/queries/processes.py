@@ -74,7 +74,8 @@ class JobQuery(JobSubjectQuery[JobResult], frozen=True, kw_only=True):
         )
         name = graph.job_name(job)
         runs = recent_runs(db, org, _SHOWN_RUNS, job=job)
-        run_ids = [run for (run,) in db.fetch_for_ids(_WITH_DESCENDANTS, [run.run_id for run in runs], org)]
+        rows = db.fetch_for_ids(_WITH_DESCENDANTS, [run.run_id for run in runs], org)
+        run_ids = [run for (run,) in rows]
         return JobResult(
             id=format_id(job),
             namespace=name.namespace,

@@ -72,9 +72,9 @@ class QualityQuery(DatasetSubjectQuery[QualityChecksResult], frozen=True, kw_onl
     def run(self, ctx: QueryContext) -> QualityChecksResult:
         dataset = self.group_id(ctx)
         checks = [_check_result(row) for row in ctx.db.fetch_all(_NEWEST, ctx.org, dataset)]
-        counts = {
-            status: sum(check.status == status for check in checks) for status in ("PASS", "WARN", "FAIL", "SKIP")
-        }
+        counts = dict.fromkeys(("PASS", "WARN", "FAIL", "SKIP"), 0)
+        for check in checks:
+            counts[check.status] += 1
         return QualityChecksResult(
             node_reference(dataset, ctx.graph().dataset_name(dataset)), quality_score(counts), counts, checks
         )

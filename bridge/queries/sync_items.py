@@ -174,7 +174,7 @@ def _sync_explanation(
 ) -> SyncExplanation:
     graph = ctx.graph()
     rows = ctx.db.fetch_all(_EDGES, ctx.org, target, key)
-    ids = {node_id for source, job, *_ in rows for node_id in (source, job) if node_id}
+    ids = {source for source, *_ in rows} | {job for _, job, *_ in rows if job}
     names = {**graph.job_names(ids), **graph.dataset_names(ids)}
     edges = [
         SyncEdgeResult(

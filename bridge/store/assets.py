@@ -78,7 +78,7 @@ class AssetStore:
         return {group for (group,) in self._db.fetch_for_ids(_WITH_RUNS, sorted(groups), self._org)}
 
     def has_namespace(self, namespace: str) -> bool:
-        """True if the namespace contains any dataset or job."""
+        """Return True if the namespace contains any dataset or job."""
         return bool(self._db.fetch_all(_NAMESPACE, self._org, namespace))
 
 

@@ -86,7 +86,7 @@ def _changed_observations(changes: Reducer) -> Iterator[tuple[str, bytes]]:
 
 
 def is_enabled(db: Database, org: str, target: str) -> bool:
-    """True if dirty marks are written for the target."""
+    """Return True if dirty marks are written for the target."""
     return (target,) in db.fetch_all(_TARGETS, org)
 
 

@@ -183,7 +183,8 @@ class IdentityGroups:
         Returns the datasets that may have new group members.
         """
         pending = {member for (member,) in self._db.fetch_for_ids(_ALL_MEMBERS, sorted(seeds), self._org)}
-        considered, changed = set(pending), False
+        considered = set(pending)
+        changed = False
         while pending:
             members, table_aliases = self._connected_component(pending.pop())
             pending -= members
@@ -197,7 +198,9 @@ class IdentityGroups:
 
     def _connected_component(self, seed: bytes) -> tuple[set[bytes], set[bytes]]:
         """Follow live symlinks. Return the datasets reached, and the aliases of type TABLE among them."""
-        members, table_aliases, frontier = {seed}, set(), [seed]
+        members = {seed}
+        table_aliases = set()
+        frontier = [seed]
         while frontier:
             for source, alias, identifier_type in self._db.fetch_all(_LINKS, self._org, frontier.pop()):
                 if self._is_excluded(source) or self._is_excluded(alias):

@@ -57,7 +57,8 @@ def audit_intake(db: Database, org: str) -> IntakeAudit:
         ((listed_receipts,),) = db.fetch_all(_REJECTED, org)
     totals = []
     for source in sorted(ledger_counts.keys() | log_counts.keys()):
-        ledger, log = ledger_counts.get(source, _LedgerCounts()), log_counts.get(source, _LogCounts())
+        ledger = ledger_counts.get(source, _LedgerCounts())
+        log = log_counts.get(source, _LogCounts())
         totals.append(
             SourceTotals(
                 source,

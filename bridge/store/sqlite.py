@@ -98,7 +98,8 @@ class SqliteDatabase:
             raise translate_error(error) from error
 
     def fetch_for_ids(self, sql: str, ids: Iterable[bytes], *values: Any) -> list[tuple[Any, ...]]:
-        id_list, rows = list(ids), []
+        id_list = list(ids)
+        rows: list[tuple[Any, ...]] = []
         for start in range(0, len(id_list), _MAX_IDS):
             batch = id_list[start : start + _MAX_IDS]
             # Padding to a power of two leaves few distinct statements to prepare.
@@ -200,7 +201,8 @@ class SqliteDatabase:
             tables = [name for (name,) in self.fetch_all(_TABLE_NAMES)]
             problems = [problem for problem in problems if not _NULL_PROBLEM.fullmatch(problem)]
             for name in tables:
-                problems += self._check_problems(f"{'integrity' if name in misreported else 'quick'}_check('{name}')")
+                check = "integrity_check" if name in misreported else "quick_check"
+                problems += self._check_problems(f"{check}('{name}')")
         return [f"store file: {problem}" for problem in dict.fromkeys(problems)]
 
     def _check_problems(self, pragma: str) -> list[str]:

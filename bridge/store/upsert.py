@@ -31,7 +31,8 @@ def upsert_arrays(row_class: type[Row]) -> str:
     plan = merge_plan(row_class)
     org, *other_columns = plan.names
     arrays = [f"?{i}" for i in range(2, len(plan.names) + 1)]
-    columns, selected = [org, *other_columns], ["?1", *(f"x.{name}" for name in other_columns)]
+    columns = [org, *other_columns]
+    selected = ["?1", *(f"x.{name}" for name in other_columns)]
     if row_class in _INITIAL_VALUES:
         column, origin = _INITIAL_VALUES[row_class]
         columns.append(column)
@@ -57,8 +58,9 @@ def _build_upsert(row_class: type[Row], columns: list[str], source: str) -> str:
 
 def _wins_sql(names: tuple[str, ...], register: Register) -> str:
     order = [names[i] for i in register.order]
-    new_order, stored_order = (", ".join(f"{side}.{name}" for name in order) for side in ("excluded", "t"))
+    new_order = ", ".join(f"excluded.{name}" for name in order)
+    stored_order = ", ".join(f"t.{name}" for name in order)
     operator = "<" if register.minimum else ">"
-    return (
-        f"(({new_order}) {operator} ({stored_order}) OR (t.{order[0]} IS NULL AND excluded.{order[0]} IS NOT NULL))"
-    )
+    first, *_ = order
+    is_first_value = f"t.{first} IS NULL AND excluded.{first} IS NOT NULL"
+    return f"(({new_order}) {operator} ({stored_order}) OR ({is_first_value}))"

@@ -241,7 +241,8 @@ class Writer:
 
     def _count_inputs(self, group: Sequence[IncomingEvent | RejectedInput]) -> None:
         """Count the inputs of a group by source in the intake ledger, regardless of their outcome."""
-        events, rejected = Counter[str](), Counter[str]()
+        events: Counter[str] = Counter()
+        rejected: Counter[str] = Counter()
         for item in group:
             counter = events if isinstance(item, IncomingEvent) else rejected
             counter[item.source] += item.receipts
@@ -265,7 +266,8 @@ class Writer:
         Merges only increase stored rows, so a committed row remains a lower bound, whatever other writers merge.
         """
         cached: dict[Row, Row] = self._row_cache.get(row_class, {})
-        key_count, merge = merge_plan(row_class).key_count, merger(row_class)
+        key_count = merge_plan(row_class).key_count
+        merge = merger(row_class)
         new_rows = []
         for row in rows:
             key = row[:key_count]

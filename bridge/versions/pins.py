@@ -106,7 +106,8 @@ class PinStore:
         pins = [_pin_from_row(row) for row in self._db.fetch_all(_BY_NAME, self._org, name)]
         removed = [pin for pin in pins if dataset is None or pin.dataset == dataset]
         if not removed:
-            raise NotFound(f"no pin {name!r}{'' if dataset is None else ' of the dataset'} in the store")
+            scope = "" if dataset is None else " of the dataset"
+            raise NotFound(f"no pin {name!r}{scope} in the store")
         for pin in removed:
             self._db.execute(_DELETE, self._org, name, pin.version)
         return removed

@@ -87,12 +87,13 @@ class RollBackCommand(Command[PublicationResult], frozen=True, kw_only=True):
     why: ReasonField = None
 
     def execute(self, ctx: CommandContext) -> PublicationResult:
-        by, publisher = ctx.actor(self.by), ctx.registry.publisher
+        actor = ctx.actor(self.by)
+        publisher = ctx.registry.publisher
         if (self.datasets is None) == (self.publication is None):
             raise InvalidParameter("specify either datasets or a publication", "datasets")
         with ctx.registry.transaction():
             if self.publication is not None:
-                return _publication_result(ctx, publisher.roll_back_publication(self.publication, by, self.why))
+                return _publication_result(ctx, publisher.roll_back_publication(self.publication, actor, self.why))
             requests = [
                 PublicationRequest(
                     item.group_id(ctx),
@@ -101,7 +102,7 @@ class RollBackCommand(Command[PublicationResult], frozen=True, kw_only=True):
                 )
                 for item in self.datasets or ()
             ]
-            return _publication_result(ctx, publisher.roll_back(requests, by, self.why))
+            return _publication_result(ctx, publisher.roll_back(requests, actor, self.why))
 
 
 def _expected_or_unchecked(expected: Any) -> Any:

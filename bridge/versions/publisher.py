@@ -184,9 +184,11 @@ class Publisher:
         reason: str | None,
     ) -> list[PublicationOutcome]:
         """Write the entries; their times never decrease, even if the clocks of hosts differ."""
-        now, number = self._clock(), 1
+        now = self._clock()
+        number = 1
         for last_number, last_published_at in self._db.fetch_all(_LAST_ENTRY, self._org):
-            now, number = max(now, last_published_at), last_number + 1
+            now = max(now, last_published_at)
+            number = last_number + 1
         publication = number
         outcomes = []
         for request, version, published in planned:

@@ -82,7 +82,7 @@ class VersionResolver:
             return [self.resolve(request) for request in requests]
 
     def is_live(self, dataset: bytes) -> bool:
-        """True if the dataset is a table that is updated in place, under any of its names."""
+        """Return True if the dataset is a table that is updated in place, under any of its names."""
         return any(
             updates_in_place(namespace) for (namespace,) in self._db.fetch_all(_NAMESPACES, self._org, dataset)
         )
@@ -102,7 +102,8 @@ class VersionResolver:
                 readable = _require_readable(version, partition, f"the published version {version.tag!r}")
                 return Resolution(dataset, readable, "published", None, entry)
         scope = f"of the partition {partition!r} " if partition else ""
-        raise NotFound(f"no version {scope}of the dataset is published{'' if as_of is None else ' at that time'}")
+        time_suffix = "" if as_of is None else " at that time"
+        raise NotFound(f"no version {scope}of the dataset is published{time_suffix}")
 
     def _resolve_latest(self, request: VersionRequest) -> Resolution:
         dataset, partition, as_of = request.dataset, request.partition, request.selector.as_of
@@ -115,12 +116,14 @@ class VersionResolver:
         if latest is not None:
             return Resolution(dataset, latest, "latest")
         if candidates:
+            newest, *_ = candidates
             raise StateConflict(
-                f"all {len(candidates)} versions are invalid, the latest {candidates[0].tag!r}: "
-                f"{candidates[0].unreadable_reason(partition)}"
+                f"all {len(candidates)} versions are invalid, the latest {newest.tag!r}: "
+                f"{newest.unreadable_reason(partition)}"
             )
         scope = f"with the partition {partition!r} " if partition else ""
-        raise NotFound(f"no version {scope}of the dataset in the store{'' if as_of is None else ' at that time'}")
+        time_suffix = "" if as_of is None else " at that time"
+        raise NotFound(f"no version {scope}of the dataset in the store{time_suffix}")
 
     def _resolve_version(self, request: VersionRequest) -> Resolution:
         version = self._versions.find(request.dataset, request.selector.name)

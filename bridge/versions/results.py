@@ -190,7 +190,8 @@ def pinned_version(name: QualifiedName, pin: Pin) -> PinnedVersion:
 
 def version_validity(name: QualifiedName, outcome: InvalidationOutcome, *, published: bool) -> VersionValidity:
     version: Version = outcome.version
-    reference, partition = node_reference(outcome.dataset, name), outcome.partition or None
+    reference = node_reference(outcome.dataset, name)
+    partition = outcome.partition or None
     return VersionValidity(
         reference,
         version.tag,

@@ -108,7 +108,9 @@ class InvalidateCommand(Command[VersionValidity], DatasetArgument, frozen=True, 
     def execute(self, ctx: CommandContext) -> VersionValidity:
         if not self.valid and self.reason is None:
             raise InvalidParameter("missing reason for the invalidation", "reason")
-        registry, actor, partition = ctx.registry, ctx.actor(self.by), parse_partition(self.partition)
+        registry = ctx.registry
+        actor = ctx.actor(self.by)
+        partition = parse_partition(self.partition)
         with registry.transaction():
             dataset = self.group_id(ctx)
             version = registry.versions.find(dataset, self.version)

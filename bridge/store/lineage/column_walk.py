@@ -82,7 +82,8 @@ class ColumnLineageWalker:
     def walk(self, start: ColumnKey, direction: Direction, depth: int, max_edges: int = MAX_EDGES) -> ColumnWalk:
         """Follow a column for up to `depth` hops; hops of a whole dataset are included but not followed."""
         upstream = direction == "upstream"
-        visited, frontier = {start}, [start]
+        visited = {start}
+        frontier = [start]
         hops: list[ColumnHop] = []
         for _ in range(depth):
             candidates = self._fetch_hops(_INTO if upstream else _OUT_OF, {dataset for dataset, _ in frontier})

@@ -170,14 +170,10 @@ class EdgeEvidenceReader:
         """Yield the edges that column lineage asserts; `column_sources` are pairs of lineage id and source group."""
         source_by_lineage_id = dict(column_sources)
         sets = self._db.fetch_for_ids(_SETS, sorted({set_id for *_, set_id in column_sets}), self._org)
-        sources_by_set = {
-            set_id: {
-                source_by_lineage_id[lineage_id]
-                for lineage_id in split_ids(members)
-                if lineage_id in source_by_lineage_id
-            }
-            for set_id, members in sets
-        }
+        sources_by_set: dict[bytes, set[bytes]] = {}
+        for set_id, members in sets:
+            lineage_ids = source_by_lineage_id.keys() & split_ids(members)
+            sources_by_set[set_id] = {source_by_lineage_id[lineage_id] for lineage_id in lineage_ids}
         for *target_and_jobs, last_seen, set_id in column_sets:
             for source in sources_by_set[set_id]:
                 yield EdgeEvidence._make((*target_and_jobs, source, "column", last_seen))

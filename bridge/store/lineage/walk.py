@@ -29,7 +29,9 @@ def walk(
 ) -> LineageWalk:
     """Follow edges from a dataset for up to `depth` levels."""
     upstream = direction == "upstream"
-    visited, frontier, batch_size = {start}, [start], 1
+    visited = {start}
+    frontier = [start]
+    batch_size = 1
     edges: list[Edge] = []
     for _ in range(depth):
         next_frontier: list[bytes] = []
