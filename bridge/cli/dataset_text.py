@@ -18,8 +18,8 @@ _LIVE = "a live table, changed in place: its current content may differ from thi
 def version_lines(page: "Page[VersionResult]") -> Iterator[str]:
     for version in page.items:
         states = _version_states(version)
-        figures = (("rows", version.rows), ("bytes", version.bytes), ("files", version.files))
-        sizes = "".join(f", {count} {unit}" for unit, count in figures if count is not None)
+        counts = (("rows", version.rows), ("bytes", version.bytes), ("files", version.files))
+        sizes = "".join(f", {count} {unit}" for unit, count in counts if count is not None)
         by = f" by {version.job.namespace} {version.job.name}" if version.job else ""
         scope = (
             f" of {', '.join(version.partitions) or 'part of the dataset'}" if version.partitions is not None else ""

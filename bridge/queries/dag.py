@@ -17,7 +17,7 @@ from bridge.store.references import NodeReference, format_id, node_reference
 from bridge.versions.definitions import DefinitionStore, RegisteredDefinition
 from mappers.canonical.identity import job_id
 
-_IO = f"""
+_INPUTS_AND_OUTPUTS = f"""
 SELECT e.edge_role, CASE WHEN e.edge_role = 'CONSUMES' THEN e.target_id ELSE e.source_id END, d.class_id, e.evidence
 FROM lineage_edge e
 JOIN ol_job j ON j.org_id = e.org_id AND j.job_id = e.job_id
@@ -30,7 +30,7 @@ SELECT e.source_id, e.target_id, e.transform_meta FROM lineage_edge e
 JOIN ol_job j ON j.org_id = e.org_id AND j.job_id = e.job_id
 WHERE e.org_id = ?1 AND e.edge_role = 'DEPENDS' AND {IS_CURRENT_SQL}
 """
-_UNINTEGRATED = "SELECT job_id FROM ol_job WHERE org_id = ?1 AND integration IS NULL AND job_id {ids}"
+_WITHOUT_INTEGRATION = "SELECT job_id FROM ol_job WHERE org_id = ?1 AND integration IS NULL AND job_id {ids}"
 _decoder: msgspec.json.Decoder[dict[str, Any]] = msgspec.json.Decoder(dict[str, Any])
 
 
@@ -92,7 +92,7 @@ class DagQuery(Query[DagResult], frozen=True, kw_only=True):
     most: Annotated[int, msgspec.Meta(ge=1, le=100_000, description="Maximum number of dependencies.")] = MAX_EDGES
 
     def run(self, ctx: QueryContext) -> DagResult:
-        io_rows = ctx.db.fetch_all(_IO, ctx.org)
+        io_rows = ctx.db.fetch_all(_INPUTS_AND_OUTPUTS, ctx.org)
         declared_rows = ctx.db.fetch_all(_DECLARED, ctx.org)
         reporting_jobs = {job for _, job, *_ in io_rows}
         for before, after, _ in declared_rows:
@@ -249,7 +249,7 @@ def _find_unproduced_datasets(
     """Find inputs that no job writes. Inputs of integration jobs are ignored, because many are raw files."""
     readers_by_dataset = {dataset: jobs for dataset, jobs in usage.readers.items() if dataset not in usage.writers}
     jobs = {job for readers in readers_by_dataset.values() for job in readers}
-    relevant_jobs = {job for (job,) in ctx.db.fetch_for_ids(_UNINTEGRATED, sorted(jobs), ctx.org)}
+    relevant_jobs = {job for (job,) in ctx.db.fetch_for_ids(_WITHOUT_INTEGRATION, sorted(jobs), ctx.org)}
     relevant_jobs.update(registered_processes)
     reader_ids: dict[bytes, list[str]] = {}
     for dataset, dataset_readers in readers_by_dataset.items():

@@ -26,7 +26,7 @@ WHERE q.org_id = ?1 AND q.name = ?2 AND q.sql_expression = ?2 {condition}
 ORDER BY r.executed_at DESC, r.qres_id DESC LIMIT ?5
 """
 _VIOLATIONS = _RESULTS.format(condition="AND r.status = 'FAIL'")
-_OF_DATASET = _RESULTS.format(
+_DATASET_RESULTS = _RESULTS.format(
     condition="AND q.dataset_id IN (SELECT m.dataset_id FROM ol_dataset m WHERE m.org_id = ?1 AND m.class_id = ?6)"
 )
 _AFTER_ALL_RESULTS = (1 << 63) - 1, b"\xff" * 17
@@ -67,7 +67,7 @@ class GovernanceQuery(DatasetSubjectQuery[GovernanceResult], frozen=True, kw_onl
         facet_bodies = {facet: read_facets(ctx.db, ctx.org, [dataset], facet).get(dataset) for facet in facets}
         governance = facet_bodies[GOVERNANCE]
         rows = ctx.db.fetch_all(
-            _OF_DATASET, ctx.org, CONTRACT_CHECK_NAME, *_AFTER_ALL_RESULTS, _SHOWN_RESULTS, dataset
+            _DATASET_RESULTS, ctx.org, CONTRACT_CHECK_NAME, *_AFTER_ALL_RESULTS, _SHOWN_RESULTS, dataset
         )
         return GovernanceResult(
             node_reference(dataset, ctx.graph().dataset_name(dataset)),

@@ -10,12 +10,12 @@ from bridge.store.references import NodeReference, node_reference
 from mappers.openlineage.quality import quality_score
 from mappers.timestamps import format_timestamp
 
-_RESULT = """
+_RESULT_COLUMNS = """
 q.name, nullif(q.field_name, ''), q.sql_expression, q.expected_result, t.status, t.executed_at, t.detail_json,
   r.run_uuid
 """
-_NEWEST = f"""
-SELECT {_RESULT} FROM (
+_NEWEST_RESULTS = f"""
+SELECT {_RESULT_COLUMNS} FROM (
   SELECT x.*, row_number() OVER (PARTITION BY x.qdef_id ORDER BY x.executed_at DESC, x.qres_id) AS rn
   FROM ol_dataset m
   JOIN quality_check_def c ON c.org_id = m.org_id AND c.dataset_id = m.dataset_id
@@ -28,8 +28,8 @@ WHERE t.rn = 1
 ORDER BY q.field_name, q.name, q.qdef_id
 """
 #: Results that a run reported for the datasets that it read or wrote.
-_OF_RUN = f"""
-SELECT {_RESULT} FROM (
+_RUN_RESULTS = f"""
+SELECT {_RESULT_COLUMNS} FROM (
   SELECT dataset_id FROM ol_run_input WHERE org_id = ?1 AND run_id = ?2
   UNION SELECT dataset_id FROM ol_run_output WHERE org_id = ?1 AND run_id = ?2
 ) m
@@ -71,7 +71,7 @@ class QualityQuery(DatasetSubjectQuery[QualityChecksResult], frozen=True, kw_onl
 
     def run(self, ctx: QueryContext) -> QualityChecksResult:
         dataset = self.group_id(ctx)
-        checks = [_check_result(row) for row in ctx.db.fetch_all(_NEWEST, ctx.org, dataset)]
+        checks = [_check_result(row) for row in ctx.db.fetch_all(_NEWEST_RESULTS, ctx.org, dataset)]
         counts = dict.fromkeys(("PASS", "WARN", "FAIL", "SKIP"), 0)
         for check in checks:
             counts[check.status] += 1
@@ -82,7 +82,7 @@ class QualityQuery(DatasetSubjectQuery[QualityChecksResult], frozen=True, kw_onl
 
 def check_results_of_run(ctx: QueryContext, run: bytes) -> list[CheckResult]:
     """Read the results of the checks that a run performed on its datasets."""
-    return [_check_result(row) for row in ctx.db.fetch_all(_OF_RUN, ctx.org, run)]
+    return [_check_result(row) for row in ctx.db.fetch_all(_RUN_RESULTS, ctx.org, run)]
 
 
 def _check_result(row: tuple[Any, ...]) -> CheckResult:

@@ -118,7 +118,7 @@ _SHOWN_STEPS = 200
 
 
 class DatasetUsageResult(msgspec.Struct, frozen=True):
-    """A dataset that a run read or wrote, with version and size."""
+    """A dataset that a run read or wrote, with version and value."""
 
     dataset: NodeReference
     version: str | None
@@ -178,15 +178,15 @@ class RunQuery(Query[RunDetailsResult], frozen=True, kw_only=True):
 
 def _dataset_usage(ctx: QueryContext, sql: str, run: bytes) -> list[DatasetUsageResult]:
     """List each dataset of a run once, although several jobs may report the dataset under several names."""
-    figures_by_dataset: dict[bytes, tuple[str | int | None, ...]] = {}
-    for dataset, *figures in ctx.db.fetch_all(sql, ctx.org, run):
-        merged = figures_by_dataset.get(dataset, (None,) * len(figures))
-        figures_by_dataset[dataset] = tuple(
-            merged_figure if merged_figure is not None else figure
-            for merged_figure, figure in zip(merged, figures, strict=True)
+    values_by_dataset: dict[bytes, tuple[str | int | None, ...]] = {}
+    for dataset, *reported_values in ctx.db.fetch_all(sql, ctx.org, run):
+        known_values = values_by_dataset.get(dataset, (None,) * len(reported_values))
+        values_by_dataset[dataset] = tuple(
+            value if known_value is None else known_value
+            for known_value, value in zip(known_values, reported_values, strict=True)
         )
-    names = ctx.graph().dataset_names(figures_by_dataset)
+    names = ctx.graph().dataset_names(values_by_dataset)
     return [
-        DatasetUsageResult(node_reference(dataset, names[dataset]), *figures_by_dataset[dataset])  # type: ignore[arg-type] # rows are untyped
-        for dataset in sorted(figures_by_dataset, key=lambda dataset: names[dataset])
+        DatasetUsageResult(node_reference(dataset, names[dataset]), *values_by_dataset[dataset])  # type: ignore[arg-type] # rows are untyped
+        for dataset in sorted(values_by_dataset, key=lambda dataset: names[dataset])
     ]

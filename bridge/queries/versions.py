@@ -25,15 +25,15 @@ v.version_id, v.version_tag, v.idempotency_key, v.produced_at, v.row_count, v.by
   v.schema_hash, v.is_latest, r.run_uuid, r.job_id, r.started_at, r.event_time
 """
 #: Restricted to one dataset: neither database would push that condition into the view of all versions.
-_OF_DATASET = visible_versions_sql("v.org_id = ?1 AND d.class_id = ?2")
+_DATASET_VERSIONS = visible_versions_sql("v.org_id = ?1 AND d.class_id = ?2")
 _VERSIONS = f"""
-SELECT {_COLUMNS} FROM ({_OF_DATASET}) v
+SELECT {_COLUMNS} FROM ({_DATASET_VERSIONS}) v
 LEFT JOIN ol_run r ON r.org_id = v.org_id AND r.run_id = v.produced_by_run_id
 WHERE (v.produced_at < ?3 OR (v.produced_at = ?3 AND v.version_id < ?4))
 ORDER BY v.produced_at DESC, v.version_id DESC LIMIT ?5
 """
 _LATEST = f"""
-SELECT {_COLUMNS} FROM ({_OF_DATASET}) v
+SELECT {_COLUMNS} FROM ({_DATASET_VERSIONS}) v
 JOIN ol_run r ON r.org_id = v.org_id AND r.run_id = v.produced_by_run_id
 ORDER BY r.event_time DESC, r.run_id DESC LIMIT 1
 """

@@ -9,7 +9,7 @@ from mappers.canonical.identity import digest
 _ALL = """
 SELECT namespace, name, source, content_json, waiting FROM asset WHERE org_id = ?1 ORDER BY namespace, name
 """
-_ONE = """
+_BY_NAME = """
 SELECT namespace, name, source, content_json, waiting FROM asset WHERE org_id = ?1 AND asset_id = ?2
 """
 _SAVE = Insert(
@@ -55,7 +55,7 @@ class AssetStore:
 
     def find(self, namespace: str, name: str) -> list[AssetRecord]:
         """Return a list with the asset of this name, or an empty list."""
-        return [AssetRecord(*row) for row in self._db.fetch_all(_ONE, self._org, _asset_id(namespace, name))]
+        return [AssetRecord(*row) for row in self._db.fetch_all(_BY_NAME, self._org, _asset_id(namespace, name))]
 
     def save(self, assets: Iterable[AssetRecord], now: int) -> None:
         """Insert assets, or replace the stored assets with the same names."""

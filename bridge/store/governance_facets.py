@@ -12,14 +12,14 @@ from mappers.governance.facet import validate_governance
 
 SLA, GOVERNANCE = "lineageBridge_sla", "lineageBridge_governance"
 CONTRACT, EXPECTATIONS = "lineageBridge_contract", "lineageBridge_expectations"
-_OF_DATASETS = """
+_FROM_DATASET_FACETS = """
 FROM ol_dataset d
 JOIN facet f ON f.org_id = d.org_id AND f.owner_id = d.dataset_id AND f.about_id = ?2 AND f.name = ?3
 WHERE d.org_id = ?1 AND d.class_id {ids}
 """
-_BODIES = f"SELECT d.class_id, f.facet_order, f.body {_OF_DATASETS} AND f.body IS NOT NULL"
-_TIMES = f"SELECT d.class_id, f.facet_order {_OF_DATASETS}"
-_DATASETS = f"SELECT d.class_id, f.owner_id {_OF_DATASETS}"
+_BODIES = f"SELECT d.class_id, f.facet_order, f.body {_FROM_DATASET_FACETS} AND f.body IS NOT NULL"
+_TIMES = f"SELECT d.class_id, f.facet_order {_FROM_DATASET_FACETS}"
+_DATASETS = f"SELECT d.class_id, f.owner_id {_FROM_DATASET_FACETS}"
 _BODIES_OF_JOBS = """
 UNION ALL
 SELECT j.job_id, f.facet_order, f.body FROM ol_job j

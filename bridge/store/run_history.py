@@ -18,12 +18,12 @@ _IS_PROCESS_APPLICATION = """(upper(coalesce(j.job_type, '')) = 'APPLICATION' AN
   WHERE e.org_id = j.org_id AND e.target_id = j.job_id AND e.edge_role = 'PARENT'
     AND above.integration = 'LINEAGE_BRIDGE'))"""
 #: A cross join fixes the join order: few jobs first, then the index of their runs.
-_OF_LOGICAL_JOBS = f"""
+_RUNS_OF_LOGICAL_JOBS = f"""
 ol_job j CROSS JOIN ol_run r
 WHERE r.org_id = j.org_id AND r.job_id = j.job_id AND NOT {IS_STEP_SQL} AND NOT {_IS_PROCESS_APPLICATION}
 """
-_OF_JOB = "ol_run r WHERE r.job_id = ?5"
-_OF_STEPS = f"""
+_RUNS_OF_JOB = "ol_run r WHERE r.job_id = ?5"
+_RUNS_OF_STEPS = f"""
 ol_run r JOIN ol_job j ON j.org_id = r.org_id AND j.job_id = r.job_id
 WHERE (r.parent_run_id = ?5 OR r.parent_run_id IN (SELECT a.run_id FROM ol_run a WHERE a.parent_run_id = ?5))
   AND {_IS_ACTION}
@@ -109,14 +109,14 @@ def recent_runs(
     cursor: RunCursor = FIRST_PAGE,
 ) -> list[RunHistoryEntry]:
     """Read the newest runs of one job, or of all logical jobs, newest first."""
-    source = _OF_LOGICAL_JOBS if job is None else _OF_JOB
+    source = _RUNS_OF_LOGICAL_JOBS if job is None else _RUNS_OF_JOB
     job_values = () if job is None else (job,)
     return _read_runs(db, f"{source} AND {_FAILED}" if failed else source, org, limit, *cursor, *job_values)
 
 
 def recent_steps(db: Database, org: str, limit: int, run: bytes) -> list[RunHistoryEntry]:
     """Read the newest actions of one run of an application, newest first."""
-    return _read_runs(db, _OF_STEPS, org, limit, *FIRST_PAGE, run)
+    return _read_runs(db, _RUNS_OF_STEPS, org, limit, *FIRST_PAGE, run)
 
 
 def find_run(db: Database, org: str, run: bytes) -> RunHistoryEntry | None:

@@ -5,7 +5,7 @@ from functools import cache
 from mappers.canonical.merge import Register, Row, merge_plan
 from mappers.canonical.rows import TABLES, DatasetRow
 
-_TABLE_OF = {row_class: name for name, row_class in TABLES.items()}
+_TABLE_NAMES = {row_class: name for name, row_class in TABLES.items()}
 
 #: Computed columns that need an initial value, and the key column it is copied from.
 _INITIAL_VALUES: dict[type[Row], tuple[str, str]] = {DatasetRow: ("class_id", "dataset_id")}
@@ -43,7 +43,7 @@ def upsert_arrays(row_class: type[Row]) -> str:
 
 def _build_upsert(row_class: type[Row], columns: list[str], source: str) -> str:
     plan = merge_plan(row_class)
-    insert = f"INSERT INTO {_TABLE_OF[row_class]} AS t ({', '.join(columns)}) {source}"
+    insert = f"INSERT INTO {_TABLE_NAMES[row_class]} AS t ({', '.join(columns)}) {source}"
     conflict = f"ON CONFLICT ({', '.join(plan.names[: plan.key_count])}) DO"
     if not plan.registers:
         return f"{insert} {conflict} NOTHING"

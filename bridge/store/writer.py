@@ -65,7 +65,7 @@ _SET_RULES = """
 INSERT INTO store_meta (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = excluded.value
 """
 _LINKED_DATASETS = "SELECT DISTINCT dataset_id FROM dataset_symlink WHERE org_id = ?1"
-_RECEIPTS_OF = "SELECT source, receipts FROM rejected_event WHERE org_id = ?1 AND payload_hash = ?2"
+_REJECTED_RECEIPTS = "SELECT source, receipts FROM rejected_event WHERE org_id = ?1 AND payload_hash = ?2"
 _DELETE_REJECTED = "DELETE FROM rejected_event WHERE org_id = ?1 AND payload_hash = ?2"
 _ADD_TO_LEDGER = """
 INSERT INTO intake_ledger (org_id, source, writer_id, events, rejected, retried) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
@@ -299,7 +299,7 @@ class Writer:
     def delete_rejected(self, payload_hash: bytes) -> None:
         """Delete a rejected input that has since been ingested, and count it as retried."""
         with self._db.transaction():
-            for source, receipts in self._db.fetch_all(_RECEIPTS_OF, self._org, payload_hash):
+            for source, receipts in self._db.fetch_all(_REJECTED_RECEIPTS, self._org, payload_hash):
                 self._db.execute(_ADD_TO_LEDGER, self._org, source, self._writer_id, 0, 0, receipts)
                 self._db.execute(_DELETE_REJECTED, self._org, payload_hash)
 

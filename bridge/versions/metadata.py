@@ -10,17 +10,17 @@ from bridge.versions.reader import Version
 
 Metadata = dict[str, Any]
 
-_OF_DATASET = """
+_DATASET_METADATA = """
 SELECT m.metadata_json FROM ol_dataset d
 JOIN dataset_metadata m ON m.org_id = d.org_id AND m.dataset_id = d.dataset_id
 WHERE d.org_id = ?1 AND d.class_id = ?2 ORDER BY m.set_at DESC, m.dataset_id LIMIT 1
 """
-_SAVE = """
+_SAVE_DATASET_METADATA = """
 INSERT INTO dataset_metadata (org_id, dataset_id, metadata_json, set_by, set_at) VALUES (?1, ?2, ?3, ?4, ?5)
 ON CONFLICT (dataset_id, org_id) DO UPDATE SET metadata_json = excluded.metadata_json, set_by = excluded.set_by,
   set_at = excluded.set_at
 """
-_SAVE_OF_VERSION = """
+_SAVE_VERSION_METADATA = """
 UPDATE dataset_version SET metadata_json = ?4, checksum = ?5
 WHERE org_id = ?1 AND dataset_id = ?2 AND version_id = ?3
 """
@@ -36,13 +36,13 @@ class MetadataStore:
 
     def get(self, dataset: bytes) -> Metadata:
         """Return the metadata of the dataset with this group id."""
-        rows = self._db.fetch_all(_OF_DATASET, self._org, dataset)
+        rows = self._db.fetch_all(_DATASET_METADATA, self._org, dataset)
         return decode_metadata(next((metadata_json for (metadata_json,) in rows), None))
 
     def patch_dataset(self, dataset: bytes, patch: Metadata, actor: str) -> Metadata:
         """Patch the metadata of a dataset, and return the patched metadata."""
         patched = merge_patch(self.get(dataset), patch)
-        self._db.execute(_SAVE, self._org, dataset, encode_metadata(patched), actor, self._clock())
+        self._db.execute(_SAVE_DATASET_METADATA, self._org, dataset, encode_metadata(patched), actor, self._clock())
         return patched
 
     def patch_version(self, version: Version, patch: Metadata, checksum: str | None = None) -> Metadata:
@@ -50,7 +50,7 @@ class MetadataStore:
         patched = merge_patch(decode_metadata(version.metadata), patch)
         new_checksum = version.checksum if checksum is None else checksum
         self._db.execute(
-            _SAVE_OF_VERSION, self._org, version.dataset, version.id, encode_metadata(patched), new_checksum
+            _SAVE_VERSION_METADATA, self._org, version.dataset, version.id, encode_metadata(patched), new_checksum
         )
         return patched
 

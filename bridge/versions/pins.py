@@ -10,7 +10,7 @@ from bridge.versions.reader import Version
 _COLUMNS = """
 p.name, d.class_id, p.dataset_id, p.version_id, p.version_tag, p.pinned_by, p.pinned_at, p.expires_at, p.reason
 """
-_OF_DATASET = f"""
+_PINS_OF_DATASET = f"""
 SELECT {_COLUMNS} FROM ol_dataset d JOIN pin p ON p.org_id = d.org_id AND p.dataset_id = d.dataset_id
 WHERE d.org_id = ?1 AND d.class_id = ?2 AND p.expires_at > ?3 ORDER BY p.pinned_at DESC, p.name, p.version_id
 """
@@ -60,7 +60,7 @@ class PinStore:
 
     def list_for_dataset(self, dataset: bytes) -> list[Pin]:
         """List the pins of the dataset with this group id, newest first."""
-        return [_pin_from_row(row) for row in self._db.fetch_all(_OF_DATASET, self._org, dataset, self._clock())]
+        return [_pin_from_row(row) for row in self._db.fetch_all(_PINS_OF_DATASET, self._org, dataset, self._clock())]
 
     def find(self, dataset: bytes, name: str) -> Pin:
         """Find the pin of a dataset by name. Raises NotFound if no such pin exists."""

@@ -19,7 +19,9 @@ WHERE d.org_id = ?1 AND d.class_id = ?2 AND p.moved_at <= ?3 AND p.number < ?4
 ORDER BY p.number DESC
 """
 _PAGE = f"{_ENTRIES} LIMIT ?5"
-_OF_PUBLICATION = f"SELECT {_COLUMNS} FROM publication p WHERE p.org_id = ?1 AND p.began = ?2 ORDER BY p.number"
+_ENTRIES_OF_PUBLICATION = (
+    f"SELECT {_COLUMNS} FROM publication p WHERE p.org_id = ?1 AND p.began = ?2 ORDER BY p.number"
+)
 _VERSION_TAG = "SELECT p.version_tag FROM publication p WHERE p.org_id = ?1 AND p.number = ?2"
 _WAS_PUBLISHED = f"SELECT 1 FROM ({_ENTRIES}) m WHERE m.version_id = ?5 LIMIT 1"
 _PUBLISHED_DATASETS = """
@@ -64,7 +66,7 @@ class PublicationHistory:
         return [_entry_from_row(row) for row in self._db.fetch_all(_PAGE, self._org, dataset, until, before, limit)]
 
     def entries(self, publication: int) -> list[PublicationEntry]:
-        return [_entry_from_row(row) for row in self._db.fetch_all(_OF_PUBLICATION, self._org, publication)]
+        return [_entry_from_row(row) for row in self._db.fetch_all(_ENTRIES_OF_PUBLICATION, self._org, publication)]
 
     def version_tag(self, number: int) -> str:
         """Return the tag of the version that an entry published."""

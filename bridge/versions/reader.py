@@ -33,7 +33,7 @@ LEFT JOIN ol_run r ON r.org_id = v.org_id AND r.run_id = v.produced_by_run_id
 WHERE d.org_id = ?1 AND d.class_id = ?2
 """
 _BY_IDS = f"{_WRITTEN} AND v.version_id {{ids}}"
-_OF_GROUP = f"{_WRITTEN} AND coalesce('key:' || v.idempotency_key, 'tag:' || v.version_tag) = ?3"
+_ATTEMPTS = f"{_WRITTEN} AND coalesce('key:' || v.idempotency_key, 'tag:' || v.version_tag) = ?3"
 _BY_NAME = f"{_WRITTEN} AND (v.version_tag = ?3 OR v.idempotency_key = ?3 OR v.version_id = ?4)"
 _INVALIDATIONS = """
 SELECT i.version_id, i.partition_key, i.reason FROM ol_dataset d
@@ -160,7 +160,7 @@ class VersionReader:
         if invalidations:
             attempts = {
                 bytes(attempt)
-                for attempt, *_ in self._db.fetch_all(_OF_GROUP, self._org, dataset, version.attempt_group)
+                for attempt, *_ in self._db.fetch_all(_ATTEMPTS, self._org, dataset, version.attempt_group)
             }
             version.invalid.update({partition: reason for id_, partition, reason in invalidations if id_ in attempts})
         return version

@@ -6,7 +6,7 @@ from bridge.store.database import Database
 from bridge.store.lineage.evidence import NO_TIME_LIMIT, EdgeEvidence
 from mappers.logical_job import ACTION_TYPES, FoldingRule, JobAncestry, is_action, logical_job
 
-_TYPES = ", ".join(f"'{kind}'" for kind in sorted(ACTION_TYPES))
+_ACTION_TYPE_LIST = ", ".join(f"'{kind}'" for kind in sorted(ACTION_TYPES))
 _ACTION = (
     """({job}.integration IS NOT NULL AND upper({job}.integration) = 'SPARK' AND upper({job}.job_type) IN (%s))"""
 )
@@ -15,19 +15,21 @@ _IO = """(EXISTS (SELECT 1 FROM ol_run_output t WHERE t.org_id = {run}.org_id AN
 _STEP_IO = """EXISTS (SELECT 1 FROM ol_run {run} JOIN ol_job {job} ON {job}.org_id = {run}.org_id
     AND {job}.job_id = {run}.job_id
   WHERE {run}.org_id = {above}.org_id AND {run}.parent_run_id = {above}.run_id AND {which})"""
-_OF_ACTION = f"{_ACTION % _TYPES} AND {_IO}"
-_GRANDCHILDREN = _STEP_IO.format(run="b", job="y", above="a", which=_OF_ACTION.format(run="b", job="y"))
-_OF_CHILD = f"({_OF_ACTION.format(run='a', job='x')} OR upper(x.job_type) = 'APPLICATION' AND {_GRANDCHILDREN})"
-_HAD_IO = f"({_IO.format(run='r')} OR {_STEP_IO.format(run='a', job='x', above='r', which=_OF_CHILD)})"
+_IS_ACTION_WITH_IO = f"{_ACTION % _ACTION_TYPE_LIST} AND {_IO}"
+_GRANDCHILDREN = _STEP_IO.format(run="b", job="y", above="a", which=_IS_ACTION_WITH_IO.format(run="b", job="y"))
+_IS_CHILD_WITH_IO = (
+    f"({_IS_ACTION_WITH_IO.format(run='a', job='x')} OR upper(x.job_type) = 'APPLICATION' AND {_GRANDCHILDREN})"
+)
+_HAD_IO = f"({_IO.format(run='r')} OR {_STEP_IO.format(run='a', job='x', above='r', which=_IS_CHILD_WITH_IO)})"
 _COMPLETE_RUNS = f"""
 SELECT r.started_at FROM ol_run r
 JOIN run_outcome o ON o.org_id = r.org_id AND o.run_id = r.run_id
 WHERE r.org_id = ?1 AND r.job_id = ?2 AND r.started_at <= ?3 AND o.status = 'SUCCESS' AND {{which}} AND {_HAD_IO}
 ORDER BY r.started_at DESC LIMIT ?4
 """
-_REPORTED = _COMPLETE_RUNS.format(which="r.least_claimant IS NOT NULL")
+_REPORTED_RUNS = _COMPLETE_RUNS.format(which="r.least_claimant IS NOT NULL")
 #: Runs of applications that are shown as the job that started them, where that job reports no events.
-_STARTED = _COMPLETE_RUNS.format(
+_STARTED_RUNS = _COMPLETE_RUNS.format(
     which="r.parent_job_id = ?5 AND EXISTS (SELECT 1 FROM ol_run p WHERE p.org_id = r.org_id"
     " AND p.run_id = r.parent_run_id AND p.least_claimant IS NULL)"
 )
@@ -86,10 +88,12 @@ class RetirementPolicy:
     def complete_run_starts(self, job: bytes, limit: int) -> list[int]:
         """List the start times of a job's newest complete runs that read or wrote anything, newest first."""
         bounds = (self._until, limit)
-        starts = [start for (start,) in self._db.fetch_all(_REPORTED, self._org, job, *bounds)]
+        starts = [start for (start,) in self._db.fetch_all(_REPORTED_RUNS, self._org, job, *bounds)]
         if self._rule.job == "parent":
             for _, application in self._db.fetch_for_ids(_APPLICATIONS, [job], self._org):
-                starts += [start for (start,) in self._db.fetch_all(_STARTED, self._org, application, *bounds, job)]
+                starts += [
+                    start for (start,) in self._db.fetch_all(_STARTED_RUNS, self._org, application, *bounds, job)
+                ]
         return sorted(starts, reverse=True)[:limit]
 
     def _possibly_retired_jobs(self, earliest_seen: dict[bytes, int]) -> Iterable[bytes]:
