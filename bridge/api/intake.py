@@ -116,8 +116,9 @@ class Intake:
             message = await receive()
             if message["type"] == "http.disconnect":
                 return None
-            chunks.append(message.get("body", b""))
-            received_bytes += len(chunks[-1])
+            chunk = message.get("body", b"")
+            chunks.append(chunk)
+            received_bytes += len(chunk)
             if received_bytes > self._max_body:
                 raise InputTooLarge(f"the body has more than {self._max_body} bytes")
             if not message.get("more_body"):

@@ -96,7 +96,7 @@ class SyncTask(BackgroundTask):
             )
 
     def step(self) -> float:
-        """Sync one batch; the next batch follows without delay while items are due."""
+        """Sync one batch, and return the seconds until the next batch: none while items are due."""
         if self._reconciler is None:
             self._reconciler = make_reconciler(
                 self._settings,

@@ -63,17 +63,17 @@ def _longest_path_levels(
 ) -> dict[_ProcessBoundary, int]:
     """Return the level of each boundary; every dependency adds one level."""
     components = list(strongly_connected_components(successors))
-    component_of = {boundary: index for index, component in enumerate(components) for boundary in component}
+    component_by_boundary = {boundary: index for index, component in enumerate(components) for boundary in component}
     levels = [0] * len(components)
     for index in reversed(range(len(components))):  # components are in reverse topological order
         for boundary in components[index]:
             for successor in successors[boundary]:
-                successor_index = component_of[successor]
+                successor_index = component_by_boundary[successor]
                 if successor_index != index:
                     ends_before_start = boundary.is_end and not successor.is_end
                     is_dependency = ends_before_start and (boundary.process_id, successor.process_id) in dependencies
                     levels[successor_index] = max(levels[successor_index], levels[index] + is_dependency)
-    return {boundary: levels[index] for boundary, index in component_of.items()}
+    return {boundary: levels[index] for boundary, index in component_by_boundary.items()}
 
 
 def full_name(node: "NodeReference") -> str:
@@ -93,7 +93,8 @@ def dag_lines(dag: "DagResult") -> Iterator[str]:
         yield f"level {number}"
         for process in level:
             box = processes.get(process.box or "")
-            yield escape(f"  {_process_label(process)}" + (f"   in {box.name}" if box else ""))
+            location = f"   in {box.name}" if box else ""
+            yield escape(f"  {_process_label(process)}{location}")
             yield from (escape(f"    waits for {awaited}") for awaited in sorted(waits_by_process[process.id]))
     for cycle in dag.cycles:
         yield escape(f"cycle: {', '.join(full_name(processes[process_id]) for process_id in cycle)}")

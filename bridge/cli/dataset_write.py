@@ -181,7 +181,8 @@ def unpin(
     from bridge.cli.dataset_text import pin_line
     from bridge.versions.version_commands import UnpinCommand
 
-    result = execute_command(config, UnpinCommand(pin=name, **(dataset_argument(dataset) if dataset else {})), None)
+    identity = dataset_argument(dataset) if dataset else {}
+    result = execute_command(config, UnpinCommand(pin=name, **identity), None)
     print_result(result, map(escape, map(pin_line, result.pins)), as_json=output is OutputFormat.json)
 
 

@@ -33,7 +33,7 @@ def export(
     config: Config = None,
 ) -> None:
     """Export the canonical state (JSON lines or SQL) or all events."""
-    if canonical + events + sql != 1:
+    if [canonical, events, sql].count(True) != 1:
         raise typer.BadParameter("specify exactly one of --canonical, --sql and --events")
     if sql != (dialect is not None) or (not sql and (openlineage or openlineage_only)):
         raise typer.BadParameter(

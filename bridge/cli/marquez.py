@@ -64,7 +64,7 @@ def pull(
 
 def _import_all(sources: "dict[str, EventSource]", retry_seconds: float | None) -> bool:
     """Import from the sources in order; with `retry_seconds`, wait for an unavailable source instead of failing."""
-    import threading
+    import time
 
     from bridge.cli.ingest_report import IngestReporter
     from mappers.errors import TransientError
@@ -80,7 +80,7 @@ def _import_all(sources: "dict[str, EventSource]", retry_seconds: float | None) 
                 if retry_seconds is None:
                     raise
                 reporter.print_retry(error)
-                threading.Event().wait(retry_seconds)
+                time.sleep(retry_seconds)
         reporter.print_report(report)
         is_complete = is_complete and not (report.rejected or report.unmerged)
     return is_complete

@@ -86,7 +86,10 @@ def changed_facets(
         current_from_files = asset_content(current) if current and name == GOVERNANCE else current
         if desired == current_from_files:
             continue
-        changes[name] = _merge_with_imported(desired, current) if desired and current and FILE in current else desired
+        if desired and current and FILE in current:
+            changes[name] = _merge_with_imported(desired, current)
+        else:
+            changes[name] = desired
     return changes
 
 

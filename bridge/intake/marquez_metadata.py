@@ -115,9 +115,9 @@ class MarquezMetadataSource:
             for listed_job, candidates in zip(batch, candidates_by_job, strict=True):
                 known = [(name, id_) for name, id_ in candidates if id_ in ids_with_events]
                 name, id_ = known[0] if known else candidates[0]
-                # A list shows the inputs and outputs of the latest run; only the single job shows the declared ones.
                 job = listed_job
                 if id_ not in ids_with_events:
+                    # A list shows the inputs and outputs of the latest run; a single job shows the declared ones.
                     job = self._client.get_job(namespace, str(listed_job["name"])) or listed_job
                 if event := job_event_from_list(job, name, owner, stored[id_]):
                     yield event

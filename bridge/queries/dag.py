@@ -110,19 +110,17 @@ class DagQuery(Query[DagResult], frozen=True, kw_only=True):
         names |= graph.job_names({job for jobs in logical_jobs_by_job.values() for job in jobs})
         selected_names = {job: name for job, name in names.items() if self.namespace in {None, name.namespace}}
         usage = _readers_and_writers(io_rows, logical_jobs_by_job)
+        declared = list(_declared_dependencies(declared_rows, logical_jobs_by_job))
         candidates = (
             dependency
-            for dependency in chain(
-                _declared_dependencies(declared_rows, logical_jobs_by_job), _inferred_dependencies(usage)
-            )
+            for dependency in chain(declared, _inferred_dependencies(usage))
             if dependency.before in names
             and dependency.after in selected_names
             and dependency.before != dependency.after
         )
-        dependencies = list(islice(candidates, self.most + 1))
-        listed_names = selected_names | {
-            dependency.before: names[dependency.before] for dependency in dependencies[: self.most]
-        }
+        found = list(islice(candidates, self.most + 1))
+        dependencies = found[: self.most]
+        listed_names = selected_names | {dependency.before: names[dependency.before] for dependency in dependencies}
         datasets = graph.dataset_names({dependency.dataset for dependency in dependencies if dependency.dataset})
         ordered_jobs = sorted(selected_names, key=lambda job: (*selected_names[job], job))
         return DagResult(
@@ -130,9 +128,9 @@ class DagQuery(Query[DagResult], frozen=True, kw_only=True):
                 _dag_process(job, listed_names[job], active_definitions.get(job), ctx.org)
                 for job in sorted(listed_names, key=lambda job: (*listed_names[job], job))
             ],
-            [dependency.to_result(datasets) for dependency in dependencies[: self.most]],
-            "size" if len(dependencies) > self.most else None,
-            _find_cycles(usage, _declared_dependencies(declared_rows, logical_jobs_by_job), ordered_jobs),
+            [dependency.to_result(datasets) for dependency in dependencies],
+            "size" if len(found) > self.most else None,
+            _find_cycles(usage, declared, ordered_jobs),
             _find_unproduced_datasets(ctx, usage, ordered_jobs, active_definitions.keys()),
         )
 

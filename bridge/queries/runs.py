@@ -118,7 +118,7 @@ _SHOWN_STEPS = 200
 
 
 class DatasetUsageResult(msgspec.Struct, frozen=True):
-    """A dataset that a run read or wrote, with version and value."""
+    """A dataset that a run read or wrote, with version and size."""
 
     dataset: NodeReference
     version: str | None

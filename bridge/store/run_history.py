@@ -110,8 +110,10 @@ def recent_runs(
 ) -> list[RunHistoryEntry]:
     """Read the newest runs of one job, or of all logical jobs, newest first."""
     source = _RUNS_OF_LOGICAL_JOBS if job is None else _RUNS_OF_JOB
+    if failed:
+        source = f"{source} AND {_FAILED}"
     job_values = () if job is None else (job,)
-    return _read_runs(db, f"{source} AND {_FAILED}" if failed else source, org, limit, *cursor, *job_values)
+    return _read_runs(db, source, org, limit, *cursor, *job_values)
 
 
 def recent_steps(db: Database, org: str, limit: int, run: bytes) -> list[RunHistoryEntry]:

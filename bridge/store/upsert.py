@@ -48,16 +48,16 @@ def _build_upsert(row_class: type[Row], columns: list[str], source: str) -> str:
     if not plan.registers:
         return f"{insert} {conflict} NOTHING"
     conditions = [(register, _wins_sql(plan.names, register)) for register in plan.registers]
-    changes = ", ".join(
-        f"{plan.names[i]} = CASE WHEN {wins} THEN excluded.{plan.names[i]} ELSE t.{plan.names[i]} END"
-        for register, wins in conditions
-        for i in register.columns
-    )
-    return f"{insert} {conflict} UPDATE SET {changes} WHERE {' OR '.join(wins for _, wins in conditions)}"
+    assignments = []
+    for register, wins in conditions:
+        names = [plan.names[index] for index in register.columns]
+        assignments += [f"{name} = CASE WHEN {wins} THEN excluded.{name} ELSE t.{name} END" for name in names]
+    any_wins = " OR ".join(wins for _, wins in conditions)
+    return f"{insert} {conflict} UPDATE SET {', '.join(assignments)} WHERE {any_wins}"
 
 
 def _wins_sql(names: tuple[str, ...], register: Register) -> str:
-    order = [names[i] for i in register.order]
+    order = [names[index] for index in register.order]
     new_order = ", ".join(f"excluded.{name}" for name in order)
     stored_order = ", ".join(f"t.{name}" for name in order)
     operator = "<" if register.minimum else ">"

@@ -91,10 +91,9 @@ class PinStore:
             raise StateConflict("; ".join(f"{conflict['reason']}" for conflict in conflicts), conflicts)
         pins = []
         for dataset, version in versions:
+            # Pins of other versions have expired, because active ones are conflicts.
             for version_id in self._other_versions(name, dataset, version.id):
-                self._db.execute(
-                    _DELETE, self._org, name, version_id
-                )  # these pins have expired: active ones are conflicts
+                self._db.execute(_DELETE, self._org, name, version_id)
             self._db.execute(
                 _SAVE, self._org, name, version.id, version.dataset, version.tag, actor, now, expires_at, reason
             )

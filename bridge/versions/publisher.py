@@ -130,9 +130,8 @@ class Publisher:
             self._check_expected(request, published)
             version = self._rollback_target(request, published)
         if (reason := version.unreadable_reason()) is not None:
-            remedy = (
-                ": specify another version to roll back to" if kind == "rollback" and request.selector is None else ""
-            )
+            is_default_rollback = kind == "rollback" and request.selector is None
+            remedy = ": specify another version to roll back to" if is_default_rollback else ""
             raise _PublicationRefused(
                 f"version {version.tag!r}: {reason}{remedy}", published.tag if published else None
             )

@@ -182,11 +182,11 @@ class EdgeEvidenceReader:
 @cache
 def _direct_evidence_sql(ancestor_columns: str, side: _Side) -> str:
     """Build the query of edges from inputs and outputs, explicit lineage, declarations and renames."""
-    group_column = "t.class_id" if side == "target" else "s.class_id"
+    alias = "t" if side == "target" else "s"
     job_type = "j.integration, j.job_type"
     null_id = "CAST(NULL AS bytea)"
     no_ancestors = f"NULL, {null_id}, {null_id}, {null_id}"
-    where = f"WHERE {{first}}.org_id = ?1 AND {group_column} {{{{ids}}}}".format(first=group_column[0])
+    where = f"WHERE {alias}.org_id = ?1 AND {alias}.class_id {{ids}}"
     derives = f"{where} AND e.edge_role = 'DERIVES'"
     join_job = "LEFT JOIN ol_job j ON j.org_id = e.org_id AND j.job_id = e.job_id"
     inferred = _INFERRED[side].format(

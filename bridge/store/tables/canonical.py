@@ -71,11 +71,11 @@ def _canonical_table(name: str, row_class: type[Row]) -> sa.Table:
     checks = [sa.CheckConstraint(_CHECKS[name])] if name in _CHECKS else []
     with_rowid = name in _LONG_ROWS
     table = sa.Table(name, metadata, *columns, *_COMPUTED.get(name, ()), key, *checks, sqlite_with_rowid=with_rowid)
-    for index in _INDEXES.get(name, ()):
-        columns = [table.c[column] for column in index]
-        not_null = columns[0].is_not(None) if columns[0].nullable else None
-        index_name = f"ix_{name}__{'__'.join(index)}"
-        sa.Index(index_name, *columns, table.c.org_id, sqlite_where=not_null, postgresql_where=not_null)
+    for column_names in _INDEXES.get(name, ()):
+        first, *others = (table.c[column_name] for column_name in column_names)
+        not_null = first.is_not(None) if first.nullable else None
+        index_name = f"ix_{name}__{'__'.join(column_names)}"
+        sa.Index(index_name, first, *others, table.c.org_id, sqlite_where=not_null, postgresql_where=not_null)
     return table
 
 
