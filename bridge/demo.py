@@ -208,7 +208,7 @@ def _start_step(command: str, description: str) -> float:
 
 
 def _finish_step(started: float, code: int, expected: int, log: Path) -> bool:
-    """Print result and duration; if the exit code is unexpected, also print the errors from the log."""
+    """Print result and duration. If the exit code is unexpected, also print the errors from the log."""
     result = "done" if not code else f"exit {code}"
     if expected and code == expected:
         result += ", as expected"

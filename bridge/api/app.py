@@ -76,7 +76,7 @@ class AppState:
 
     @asynccontextmanager
     async def lifespan(self, _: FastAPI) -> AsyncIterator[None]:
-        """Start the writer and the background tasks; on shutdown, stop the tasks and commit all waiting events."""
+        """Start the writer and the background tasks. On shutdown, stop the tasks and commit all waiting events."""
         limits = self._settings.intake
         writer = self._open_writer()
         self.store = writer.version

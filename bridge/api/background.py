@@ -10,7 +10,7 @@ RETRY_SECONDS, MAX_RETRY_SECONDS = 1.0, 60.0
 
 
 class BackgroundTask(ABC):
-    """Calls `step` in a thread until stopped; after a failed step, closes the resources and retries with backoff."""
+    """Calls `step` in a thread until stopped. After a failed step, closes the resources and retries with backoff."""
 
     def __init__(self) -> None:
         self.stop_requested = threading.Event()
@@ -30,7 +30,7 @@ class BackgroundTask(ABC):
         """Log a failed step."""
 
     def start(self, delay: float = 0.0, *, retry_seconds: float | None = None) -> None:
-        """Start the task after a delay; `retry_seconds` replaces the backoff with a constant delay."""
+        """Start the task after a delay. `retry_seconds` replaces the backoff with a constant delay."""
         self._task = asyncio.create_task(self._run(delay, retry_seconds))
 
     async def stop(self) -> None:

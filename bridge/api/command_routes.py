@@ -33,7 +33,7 @@ class CommandExecutor:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="commands")
 
     async def execute(self, command: Command[Any], principal: str | None) -> Response:
-        """Run a command; a failure becomes a problem response."""
+        """Run a command. A failure becomes a problem response."""
         try:
             body = await asyncio.get_running_loop().run_in_executor(
                 self._thread, self._execute_blocking, command, principal

@@ -57,7 +57,7 @@ async def ingest_batch(intake: Intake, body: RequestBody) -> Response:
 
 
 async def ingest_openmetadata_event(intake: Intake, body: RequestBody) -> Response:
-    """Ingest one event on OpenMetadata's path; the response has OpenMetadata's format."""
+    """Ingest one event on OpenMetadata's path. The response has OpenMetadata's format."""
     item = _read_event(intake, body)
     if (unavailable := await intake.commit([item])) is not None:
         return unavailable
@@ -67,7 +67,7 @@ async def ingest_openmetadata_event(intake: Intake, body: RequestBody) -> Respon
 
 
 async def ingest_openmetadata_batch(intake: Intake, body: RequestBody) -> Response:
-    """Ingest a batch on OpenMetadata's path; the response has OpenMetadata's format."""
+    """Ingest a batch on OpenMetadata's path. The response has OpenMetadata's format."""
     result = await _ingest_events(intake, body, lambda payload: decode_json(payload, _events_decoder).events)
     if isinstance(result, Response):
         return result
@@ -128,7 +128,7 @@ class _BatchResult(NamedTuple):
 async def _ingest_events(
     intake: Intake, body: RequestBody, decode_events: Callable[[bytes], list[msgspec.Raw]]
 ) -> _BatchResult | Response:
-    """Ingest the events of a batch in groups; a body that is not a batch is rejected as a whole."""
+    """Ingest the events of a batch in groups. A body that is not a batch is rejected as a whole."""
     payloads_or_error = _decode_batch(body, decode_events)
     if not isinstance(payloads_or_error, list):
         rejected = intake.reader.reject(body.sent, _SOURCE, payloads_or_error)

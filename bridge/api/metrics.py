@@ -72,7 +72,7 @@ class Metrics:
         ).info({"version": __version__, "python": platform.python_version(), "store": store})
 
     def add_target(self, target: str, target_metrics: TargetMetrics) -> None:
-        """Add the metrics of a target; disabled targets have no metrics."""
+        """Add the metrics of a target. Disabled targets have no metrics."""
         self._sync = self._sync or SyncMetrics(self._registry)
         self._sync.add_target(target, target_metrics)
 
@@ -89,7 +89,7 @@ class Metrics:
         self._rejected.labels(reason=reason).inc()
 
     def count_contract_checks(self, violated: int, checked: int) -> None:
-        """Count contract checks; `violated` is the number of checked versions that violated their contract."""
+        """Count contract checks. `violated` is the number of checked versions that violated their contract."""
         self._contract_checks.labels(result="broken").inc(violated)
         self._contract_checks.labels(result="kept").inc(checked - violated)
 

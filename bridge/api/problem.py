@@ -17,14 +17,14 @@ RETRY_AFTER_SECONDS = "2"
 
 
 def problem(status: int, title: str, detail: str, **extensions: Any) -> Response:
-    """Build an RFC 9457 problem response; `detail` states the cause and the remedy."""
+    """Build an RFC 9457 problem response. `detail` states the cause and the remedy."""
     body = {"type": "about:blank", "title": title, "status": status, "detail": detail, **extensions}
     headers = {"Retry-After": RETRY_AFTER_SECONDS} if status == 503 else None
     return Response(msgspec.json.encode(body), status, headers, PROBLEM_TYPE)
 
 
 def error_response(error: LineageBridgeError, title: str, remedy: str = "") -> Response:
-    """Map an error to a problem response; title and remedy apply to errors that the caller did not cause."""
+    """Map an error to a problem response. Title and remedy apply to errors that the caller did not cause."""
     match error:
         case InvalidParameter():
             return problem(400, "Bad parameter", str(error), field=error.parameter)

@@ -32,7 +32,7 @@ class QueryExecutor:
         self._pool = ThreadPoolExecutor(MAX_CONCURRENT_QUERIES, thread_name_prefix="queries")
 
     async def run(self, query: Query[Any]) -> Response:
-        """Run a query; a failure becomes a problem response."""
+        """Run a query. A failure becomes a problem response."""
         try:
             body = await asyncio.get_running_loop().run_in_executor(self._pool, self._run_blocking, query)
         except LineageBridgeError as error:

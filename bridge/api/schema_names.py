@@ -58,7 +58,7 @@ _WORD = re.compile(r"[A-Za-z]+")
 
 
 def public_name(name: str) -> str:
-    """Translate a class name; the parameter of a generic class (`Page_VersionResult_`) is translated too."""
+    """Translate a class name. The parameter of a generic class (`Page_VersionResult_`) is translated too."""
     return _WORD.sub(lambda match: PUBLIC_SCHEMA_NAMES.get(match[0], match[0]), name)
 
 

@@ -23,10 +23,10 @@ _BACKLOG = 2048
 
 
 class _DrainingServer(uvicorn.Server):
-    """Drains on the first signal and terminates on the second; a completed drain exits with 0."""
+    """Drains on the first signal and terminates on the second. A completed drain exits with 0."""
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 - the signature is uvicorn's
-        """Start the drain on the first signal; let the second signal terminate the process."""
+        """Start the drain on the first signal. Let the second signal terminate the process."""
         if self.should_exit:
             signal.signal(sig, signal.SIG_DFL)
             signal.raise_signal(sig)
@@ -34,7 +34,7 @@ class _DrainingServer(uvicorn.Server):
 
 
 def run_server(settings: Settings) -> None:
-    """Serve until SIGTERM or SIGINT; a second signal skips the drain."""
+    """Serve until SIGTERM or SIGINT. A second signal skips the drain."""
     configure_log(settings.log)
     log = structlog.get_logger()
     writer = make_writer(settings)

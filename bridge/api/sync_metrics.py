@@ -40,7 +40,7 @@ class TargetMetrics:
 
 
 class ComparisonCollector(Collector):
-    """Metrics of the last comparison of each target; item kinds without desired items are omitted."""
+    """Metrics of the last comparison of each target. Item kinds without desired items are omitted."""
 
     def __init__(self, targets: Mapping[str, TargetMetrics]) -> None:
         self._targets = targets

@@ -35,7 +35,7 @@ _PROGRESS_SECONDS, _PROGRESS_MAX_SHARE = 2.0, 0.05
 
 
 class SearchIndexTask(BackgroundTask):
-    """Keeps the search index up to date; pauses between batches while the process is busy."""
+    """Keeps the search index up to date. Pauses between batches while the process is busy."""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__()
@@ -69,7 +69,7 @@ class SearchIndexTask(BackgroundTask):
 
 
 class SyncTask(BackgroundTask):
-    """Keeps one target in sync; if the target is disabled, drops its dirty marks."""
+    """Keeps one target in sync. If the target is disabled, drops its dirty marks."""
 
     def __init__(self, settings: Settings, metrics: Metrics, target: TargetName) -> None:
         super().__init__()

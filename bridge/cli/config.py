@@ -78,7 +78,7 @@ def _mask_secrets(path: tuple[str, ...], value: Any) -> Any:
 
 
 def _nest_settings(settings: list[Setting], *, origin: bool) -> dict[str, Any]:
-    """Nest the settings as in a configuration file; with `origin`, list the origins by dotted path."""
+    """Nest the settings as in a configuration file. With `origin`, list the origins by dotted path."""
     values: dict[str, Any] = {}
     for setting in settings:
         section = values

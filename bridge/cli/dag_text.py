@@ -29,7 +29,7 @@ def _end(process_id: str) -> _ProcessBoundary:
 
 
 def execution_levels(dag: "DagResult") -> "list[list[DagProcess]]":
-    """Assign processes to levels; a process is one level after the last process that it waits for.
+    """Group processes by level. A process is one level after the last process that it waits for.
 
     Processes in a box start no earlier than the box, and a process that waits for a box waits for all processes in
     the box. The processes of a cycle count as a single process, so that all other processes can be ordered.
@@ -61,7 +61,7 @@ def _successors(dag: "DagResult") -> dict[_ProcessBoundary, list[_ProcessBoundar
 def _longest_path_levels(
     successors: dict[_ProcessBoundary, list[_ProcessBoundary]], dependencies: set[tuple[str, str]]
 ) -> dict[_ProcessBoundary, int]:
-    """Return the level of each boundary; every dependency adds one level."""
+    """Return the level of each boundary. Every dependency adds one level."""
     components = list(strongly_connected_components(successors))
     component_by_boundary = {boundary: index for index, component in enumerate(components) for boundary in component}
     levels = [0] * len(components)

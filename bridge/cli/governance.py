@@ -213,7 +213,7 @@ def _open_sync(settings: "Settings", policy: ConflictPolicy | None = None) -> "I
 
 
 def _ask_which_side_wins(conflict: str) -> "MergePolicy | None":
-    """Ask which side wins; None leaves the conflict open."""
+    """Ask which side wins. Return None to leave the conflict open."""
     if not sys.stdin.isatty():
         raise typer.BadParameter("--policy ask requires a terminal; use local, remote or report without one")
     answer = str(typer.prompt(f"{conflict}\nkeep [f]ile, take [o]penmetadata, or [s]kip", default="s", err=True))

@@ -100,7 +100,7 @@ app.add_typer(verify.verify, name="verify")
 
 
 def main() -> None:
-    """Run the command; expected errors become one line and an exit code."""
+    """Run the command. Expected errors become one line and an exit code."""
     from bridge.errors import InvalidParameter, JobFailed, ProcessNotReady, StateConflict, StorageFailure
     from connectors.errors import (
         ConfigError,
@@ -143,7 +143,7 @@ def main() -> None:
 
 
 def _configure_stdout() -> None:
-    """Escape characters that the terminal cannot encode; without stdout, write to the null device."""
+    """Escape characters that the terminal cannot encode. Without stdout, write to the null device."""
     if sys.stdout is None:
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - it stays open until the process ends
     if isinstance(sys.stdout, io.TextIOWrapper):

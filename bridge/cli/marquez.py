@@ -63,7 +63,7 @@ def pull(
 
 
 def _import_all(sources: "dict[str, EventSource]", retry_seconds: float | None) -> bool:
-    """Import from the sources in order; with `retry_seconds`, wait for an unavailable source instead of failing."""
+    """Import from the sources in order. With `retry_seconds`, wait for an unavailable source instead of failing."""
     import time
 
     from bridge.cli.ingest_report import IngestReporter

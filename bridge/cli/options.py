@@ -42,7 +42,7 @@ Target = Annotated[
 
 
 def accept_old_options(**new_names: str) -> type[TyperCommand]:
-    """Build a command class that also accepts former option names; the help shows only the new names."""
+    """Build a command class that also accepts former option names. The help shows only the new names."""
     new_options = {f"--{old}": f"--{new.replace('_', '-')}" for old, new in new_names.items()}
 
     class CommandWithOldOptions(TyperCommand):

@@ -84,7 +84,7 @@ def _run_lines(run: "RunRecord", job: str) -> Iterator[str]:
 
 
 def _truncate(line: str) -> str:
-    """Truncate a line to the width of the terminal; lines that go to a file or pipe are not truncated."""
+    """Truncate a line to the width of the terminal. Lines that go to a file or pipe are not truncated."""
     import shutil
     import sys
 

@@ -82,7 +82,7 @@ def _run_probe(
     log: Path | None,
     reported: "list[ConfProblem]",
 ) -> "list[ConfProblem]":
-    """Run a job; print and return its new findings."""
+    """Run a job, and print and return its new findings."""
     import tempfile
 
     from connectors.spark.probe import probe

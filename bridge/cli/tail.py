@@ -67,7 +67,7 @@ async def _follow_files(settings: "Settings", paths: list[str], counter: _Ingest
 
 
 def _stop_on_signals(follower: "FileFollower") -> None:
-    """Finish the current group on the first signal; exit at once on the second."""
+    """Finish the current group on the first signal. Exit at once on the second."""
     import asyncio
     import signal
 

@@ -24,7 +24,7 @@ _SOURCE = "assets"
 
 
 class DatasetChange(NamedTuple):
-    """Changed facets of a dataset; the value None removes a facet."""
+    """Changed facets of a dataset. The value None removes a facet."""
 
     name: QualifiedName
     facets: dict[str, dict[str, Any] | None]
@@ -67,7 +67,7 @@ class AssetApplier:
         self._clock = clock
 
     def group_ids(self, names: Iterable[QualifiedName]) -> dict[QualifiedName, bytes]:
-        """Return the identity group of each dataset; any name of a dataset is accepted."""
+        """Return the identity group of each dataset. Any name of a dataset is accepted."""
         ids = {name: canonical_dataset_name(self._org, *name).id for name in names}
         groups = group_ids(self._db, self._org, set(ids.values()))
         return {name: groups.get(id_, id_) for name, id_ in ids.items()}
@@ -82,7 +82,7 @@ class AssetApplier:
         return dataset_names(self._db, self._org, keys)
 
     def find_own_asset(self, key: bytes, table: str) -> LoadedAsset | None:
-        """Find the asset of exactly this dataset, declared under one of the dataset's names or its table name."""
+        """Find the asset for exactly this dataset, by one of the dataset's names or by its table name."""
         namespace, _, name = table.rpartition(".")
         names = [*group_names(self._db, self._org, key), (namespace, name)]
         assets = from_stored(record for asset_name in names for record in self._assets.find(*asset_name))
@@ -93,7 +93,7 @@ class AssetApplier:
         self._write_changes([DatasetChange(name, {GOVERNANCE: facet}, (), never_run=False)], self._clock())
 
     def preview(self, loaded: Sequence[LoadedAsset], *, prune: bool = False) -> ApplyResult:
-        """Compute the changes that `apply` would make; stored assets without a file still apply unless pruned."""
+        """Compute the changes that `apply` would make. Stored assets without a file still apply unless pruned."""
         loaded_by_name = {(entry.asset.namespace, entry.asset.name): entry for entry in loaded}
         stored_assets = self._assets.all()
         orphaned = [record for record in stored_assets if (record.namespace, record.name) not in loaded_by_name]
@@ -175,7 +175,7 @@ class AssetApplier:
         ]
 
     def _write_changes(self, changes: Sequence[DatasetChange], now: int) -> None:
-        """Write events with the current time; if the clock was set back, with a time just after the latest facet."""
+        """Write events with the current time or, if the clock was set back, a time just after the latest facet."""
         changes = [*changes, *self._retractions_under_aliases(changes)]
         groups = self.group_ids(change.name for change in changes)
         latest_facet_times = facet_times(self._db, self._org, set(groups.values()), STEWARD_FACETS)
@@ -189,7 +189,7 @@ class AssetApplier:
             )
 
     def _retractions_under_aliases(self, changes: Iterable[DatasetChange]) -> list[DatasetChange]:
-        """Return changes that remove the same facets from aliases, under which they may have been written earlier."""
+        """Return changes that remove the same facets from aliases, for which they may have been written earlier."""
         removals = [change for change in changes if None in change.facets.values()]
         groups = self.group_ids(change.name for change in removals)
         ids_by_group = datasets_with_facet(self._db, self._org, set(groups.values()), GOVERNANCE)

@@ -148,7 +148,7 @@ class AssetFile(Section):
 
 
 def governance_facet(asset: Asset) -> dict[str, Any]:
-    """Build the governance facet; keys that the file does not mention are left out."""
+    """Build the governance facet. Keys that the file does not mention are left out."""
     governance = asset.governance
     openmetadata = governance.openmetadata
     columns = [_column_facet(column) for column in asset.columns or ()]

@@ -37,14 +37,14 @@ class LoadResult(NamedTuple):
 
 
 class AssetLoader:
-    """Loads asset files repeatedly; unchanged files are not parsed again. Not thread-safe."""
+    """Loads asset files repeatedly. Unchanged files are not parsed again. Not thread-safe."""
 
     def __init__(self, clock: Callable[[], int] = time.time_ns) -> None:
         self._clock = clock
         self._cache: dict[Path, tuple[FileStamp, LoadedAsset | ConfigError]] = {}
 
     def read(self, paths_or_directories: Sequence[Path]) -> LoadResult:
-        """Load files and directories; assets with duplicate names are not loaded."""
+        """Load files and directories. Assets with duplicate names are not loaded."""
         loaded: list[LoadedAsset] = []
         problems: list[str] = []
         paths = sorted({path for location in paths_or_directories for path in _list_files(location, problems)})

@@ -96,7 +96,7 @@ class AssetSync:
     def resolve_conflicts(
         self, loaded: Sequence[LoadedAsset], ask: Callable[[str], MergePolicy | None]
     ) -> dict[tuple[bytes, FieldPath], MergePolicy]:
-        """Ask which side wins each conflict; conflicts without an answer are left out."""
+        """Ask which side wins each conflict. Conflicts without an answer are left out."""
         decisions: dict[tuple[bytes, FieldPath], MergePolicy] = {}
         _, plans = self.plan(loaded)
         for diff in (plan.remote_diff for plan in plans if plan.remote_diff):

@@ -72,7 +72,7 @@ def can_be_written_after(name: QualifiedName, last_micros: int) -> bool:
 def changed_facets(
     facets: Facets, stored: Facets, previously_applied: Collection[str]
 ) -> dict[str, dict[str, Any] | None]:
-    """Return the facets to write; fields that were imported from OpenMetadata are kept.
+    """Return the facets to write. Fields that were imported from OpenMetadata are kept.
 
     A facet that no asset defines is removed only if an asset file set it before, because contracts and checks may
     have other sources.
@@ -94,7 +94,7 @@ def changed_facets(
 
 
 def _merge_with_imported(desired: dict[str, Any], current: dict[str, Any]) -> dict[str, Any]:
-    """Merge the file with changes imported from OpenMetadata; the file wins."""
+    """Merge the file with changes imported from OpenMetadata. The file wins."""
     fields = merge(facet_fields(asset_content(current)), facet_fields(desired), facet_fields(current), "local").fields
     facet = build_facet(fields, desired)
     return facet if facet == desired else {**facet, FILE: desired}

@@ -39,7 +39,7 @@ def to_stored(loaded: LoadedAsset, pending_reason: str | None) -> AssetRecord:
 
 
 def from_stored(stored: Iterable[AssetRecord]) -> list[LoadedAsset]:
-    """Parse stored assets; unreadable ones are skipped and logged."""
+    """Parse stored assets. Unreadable ones are skipped and logged."""
     return [LoadedAsset(asset, record.source) for record in stored if (asset := _parse_or_none(record)) is not None]
 
 
@@ -57,7 +57,7 @@ def _parse_or_none(record: AssetRecord) -> Asset | None:
 def group_by_dataset(
     datasets: Mapping[QualifiedName, list[LoadedAsset]], group_ids: Mapping[QualifiedName, bytes]
 ) -> dict[QualifiedName, list[LoadedAsset]]:
-    """Group assets that use different names of one dataset; applied separately, they would overwrite each other."""
+    """Group assets that use different names of one dataset. Applied separately, they would overwrite each other."""
     names_by_group: dict[bytes, list[QualifiedName]] = {}
     for name in sorted(datasets):
         names_by_group.setdefault(group_ids[name], []).append(name)

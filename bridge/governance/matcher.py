@@ -35,7 +35,7 @@ class AssetMatcher:
         self._items = items
 
     def match(self, assets: Sequence[Asset]) -> MatchResult:
-        """Match all assets; a dataset that the store does not contain is created under the name in the asset."""
+        """Match all assets. A dataset that the store does not contain is created under the name in the asset."""
         result = MatchResult({}, {})
         datasets_by_table = self._datasets_by_table(
             [asset for asset in assets if not asset.is_pattern and self._is_table(asset)]
@@ -58,7 +58,7 @@ class AssetMatcher:
         return is_dotted and not self._assets.has_namespace(asset.namespace)
 
     def _datasets_by_table(self, assets: Iterable[Asset]) -> dict[QualifiedName, QualifiedName | None]:
-        """Map the tables that assets name to datasets; None for a table without a dataset."""
+        """Map the tables that assets name to datasets, or to None if a table has no dataset."""
         own_names = {f"{asset.namespace}.{asset.name}": (asset.namespace, asset.name) for asset in assets}
         datasets: dict[QualifiedName, QualifiedName | None] = dict.fromkeys(own_names.values())
         tables = self._items.remote_names("dataset") if own_names else ()  # pending items have tables too

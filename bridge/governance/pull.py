@@ -39,7 +39,7 @@ class FileEdit(NamedTuple):
 
 
 def plan_file_edits(plans: Sequence[DatasetPlan], vocabulary: TagVocabulary) -> list[FileEdit]:
-    """Plan edits that add remote changes to files; assets that may match several datasets are not edited."""
+    """Plan edits that add remote changes to files. Assets that may match several datasets are not edited."""
     edits = []
     for plan in plans:
         remote_fields = plan.remote_diff.remote.fields if plan.remote_diff else {}

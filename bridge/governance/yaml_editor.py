@@ -31,7 +31,7 @@ _COLUMN_KEYS = {"classifications": "classification"}
 
 
 def edit_asset_text(text: str, changes: Mapping[FieldPath, FieldValue]) -> str:
-    """Apply changes to the text of an asset file; columns that the file does not mention are not added."""
+    """Apply changes to the text of an asset file. Columns that the file does not mention are not added."""
     yaml = _matching_yaml(text)
     document = yaml.load(text)
     dumped = _dump_text(yaml, document)
@@ -96,7 +96,7 @@ def _set_column_field(asset: CommentedMap, path: FieldPath, value: FieldValue) -
 
 
 def _set_field(section: CommentedMap, path: tuple[str, ...], value: FieldValue) -> None:
-    """Set a key and create missing sections, or remove a key; a section that becomes empty is kept."""
+    """Set a key and create missing sections, or remove a key. A section that becomes empty is kept."""
     for key in path[:-1]:
         if not isinstance(section.get(key), CommentedMap):
             if value is None:
@@ -113,7 +113,7 @@ def _set_field(section: CommentedMap, path: tuple[str, ...], value: FieldValue) 
 
 
 def _set_list(section: CommentedMap, key: str, value: frozenset[str]) -> None:
-    """Set a list; remaining elements keep their order, and a single string stays a string if possible."""
+    """Set a list. Remaining elements keep their order, and a single string stays a string if possible."""
     current: Any = section.get(key)
     if isinstance(current, CommentedSeq):
         for index in reversed([index for index, element in enumerate(current) if str(element) not in value]):

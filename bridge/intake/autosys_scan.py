@@ -1,4 +1,4 @@
-"""Reads JIL files into a job catalog, and applies it to the store."""
+"""Reads JIL files into a job catalog, and applies the catalog to the store."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -70,7 +70,7 @@ _SOURCE = "autosys scan"
 
 
 class ScanResult(NamedTuple):
-    """Names of new, changed and retired jobs since the last scan; entries of `refused` include the reason."""
+    """Names of new, changed and retired jobs since the last scan. Entries of `refused` include the reason."""
 
     new: list[str]
     changed: list[str]

@@ -40,7 +40,7 @@ def write_bodies(inputs: Iterable[list[IncomingEvent] | RejectedInput], writer: 
 
 
 def chunked(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    """Split items into lists of `size` items; the last list may be shorter."""
+    """Split items into lists of `size` items. The last list may be shorter."""
     iterator = iter(items)
     while chunk := list(islice(iterator, size)):
         yield chunk

@@ -24,7 +24,7 @@ class EventReader:
         self._clock = clock
 
     def read(self, payload: bytes, source: str, *, historical: bool = False) -> IncomingEvent | RejectedInput:
-        """Parse and map one event. Invalid input is returned as a RejectedInput; no error is raised."""
+        """Parse and map one event. Invalid input is returned as a RejectedInput."""
         received_at = self._clock()
         try:
             event = parse_event(payload, self._limits)

@@ -8,7 +8,7 @@ from mappers.canonical.identity import bounded_key, digest
 
 
 def fingerprint(head: bytes, end: int) -> bytes:
-    """Hash the beginning of the ingested part of a file; the hash stays the same when the file grows."""
+    """Hash the beginning of the ingested part of a file. The hash stays the same when the file grows."""
     return digest(head[:end])
 
 
@@ -23,7 +23,7 @@ def printable_path(path: Path) -> str:
 
 
 def stored_path(path: Path) -> str:
-    """Return the name under which the position of a file is stored; it does not depend on the working directory."""
+    """Return the name under which the position of a file is stored. It does not depend on the working directory."""
     return bounded_key(printable_path(path.resolve()))
 
 

@@ -35,7 +35,7 @@ class _PendingRequest(NamedTuple):
 
 
 class GroupCommitter:
-    """Commits events in groups; callers wait until their events are on disk.
+    """Commits events in groups. Callers wait until their events are on disk.
 
     An embedded store commits in this process, so its commits run in the thread of the event loop: another thread
     would only compete for the interpreter lock. Commits to a server run in a thread of their own, while the loop
@@ -77,7 +77,7 @@ class GroupCommitter:
         return self._pending_count
 
     def oldest_age(self) -> float:
-        """Return how many seconds the oldest event has waited; 0 if no event is waiting.
+        """Return how many seconds the oldest event has waited, or 0 if no event is waiting.
 
         If commits fail, the age keeps growing until a commit succeeds, because senders still hold the failed events.
         """
@@ -136,7 +136,7 @@ class GroupCommitter:
         self._commit_task = None
 
     def _take_next_group(self) -> list[_PendingRequest]:
-        """Take requests from the queue until the group is full, but at least one; requests are not split."""
+        """Take requests from the queue until the group is full, but at least one. Requests are not split."""
         request_count = item_count = 0
         for request in self._queue:
             item_count += len(request.items)

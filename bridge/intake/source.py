@@ -56,7 +56,7 @@ def poll_until_stopped(
     on_error: Callable[[TransientError], None],
     stopped: threading.Event,
 ) -> None:
-    """Poll a source until stopped; each poll ends with a report or an error."""
+    """Poll a source until stopped. Each poll ends with a report or an error."""
     while not stopped.is_set():
         try:
             on_report(source.poll())

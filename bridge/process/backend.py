@@ -83,7 +83,7 @@ class _BatchResponse(msgspec.Struct):
 
 
 class RemoteBackend:
-    """Backend on a service; transient failures are retried for a while."""
+    """Backend on a service. Transient failures are retried for a while."""
 
     def __init__(self, client: BridgeClient, *, retry_seconds: float = _RETRY_SECONDS) -> None:
         self._client = client
@@ -136,7 +136,7 @@ def iterate_pages(backend: ProcessBackend, query: Query[Page[T]]) -> Iterator[T]
 
 
 def send_event(backend: ProcessBackend, event: bytes) -> None:
-    """Send an event built by this code; a rejection is a bug."""
+    """Send an event built by this code. A rejection is a bug."""
     reasons = backend.send_events([event])
     if reasons:
         raise InvalidInput("; ".join(reasons))

@@ -71,7 +71,7 @@ def aggregate_expression(check: CheckDefinition) -> str | None:
 
 
 def check_query(check: CheckDefinition, view: str) -> str:
-    """Build the query for the value that determines whether a check passes; it runs after the data is written."""
+    """Build the query for the value that decides whether a check passes. The query runs after the data is written."""
     if check.check == "unique":
         keys = ", ".join(map(quote_spark_identifier, check.key_columns))
         duplicates = f"SELECT count(1) - 1 AS n FROM {view} GROUP BY {keys} HAVING count(1) > 1"

@@ -211,7 +211,7 @@ def _clear_staging(file_systems: FileSystems, staging: str, plan: Plan) -> None:
 
 
 def _send_listener_events(backend: ProcessBackend, spool: Path, report: ReportProgress) -> None:
-    """Send the listener's events; events that cannot be sent remain in the spool for the next run."""
+    """Send the listener's events. Events that cannot be sent remain in the spool for the next run."""
     try:
         for reason in send_spool(backend, spool).rejected:
             report(f"a listener event was rejected: {reason}")

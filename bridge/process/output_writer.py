@@ -183,7 +183,7 @@ def _file_format(output: Output) -> tuple[str, dict[str, Any]]:
 
 
 def _check_base_columns(output: Output, base: VersionManifest, columns: Mapping[str, str]) -> None:
-    """Require the columns of the base version; formats with named columns may have additional columns."""
+    """Require the columns of the base version. Formats with named columns may have additional columns."""
     label = f"outputs.{output.dataset}: base version {base.version!r}"
     if base.format == "csv" and list(base.columns) != list(columns):
         raise ProcessNotReady(

@@ -33,7 +33,7 @@ class PlannedInput(NamedTuple):
 
     @property
     def roots(self) -> list[str]:
-        """Folders of the input's files; empty if the location itself is read."""
+        """Folders of the input's files. The list is empty if the location itself is read."""
         if self.manifest is None:
             return []
         partition = self.input.partition

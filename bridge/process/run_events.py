@@ -103,7 +103,7 @@ class ReadDataset(NamedTuple):
 
 
 class WrittenDataset(NamedTuple):
-    """An output; unknown values are omitted."""
+    """An output. Unknown values are omitted."""
 
     location: DatasetLocation
     #: Version tag; None if the table format reports it.

@@ -121,7 +121,7 @@ class ProcessRunner:
         self._executor: PlanExecutor | None = None
 
     def run(self) -> RunResult:
-        """Run the plan; an exception means that nothing was published."""
+        """Run the plan. An exception means that nothing was published."""
         plan = self._plan
         if plan.is_up_to_date:
             self._report("nothing to do: outputs are already published (--rerun creates a new version)")

@@ -23,7 +23,7 @@ class PlannedStep(NamedTuple):
 
     @property
     def sql(self) -> str | None:
-        """The SQL of the step; None for a Python step."""
+        """The SQL of the step, or None for a Python step."""
         return None if self.step.python else self.source_code
 
 

@@ -65,7 +65,7 @@ class ConsumersQuery(DatasetSubjectQuery[Page[Consumer]], frozen=True, kw_only=T
         )  # fmt: skip
 
     def _find_readers(self, ctx: QueryContext) -> dict[bytes, _Reader]:
-        """Find the logical jobs that read the dataset; one observed run outweighs any declaration."""
+        """Find the logical jobs that read the dataset. One observed run outweighs any declaration."""
         rows = ctx.db.fetch_all(_READERS, ctx.org, self.group_id(ctx))
         logical_jobs_by_job = logical_jobs(ctx.db, ctx.org, ctx.rule, {job for job, *_ in rows})
         readers: dict[bytes, _Reader] = {}

@@ -199,7 +199,7 @@ def _declared_dependencies(
 def _readers_and_writers(
     rows: list[tuple[Any, ...]], logical_jobs_by_job: dict[bytes, set[bytes]]
 ) -> _ReadersAndWriters:
-    """Group writers and readers by dataset; observed runs outweigh declarations."""
+    """Group writers and readers by dataset. Observed runs outweigh declarations."""
     usage = _ReadersAndWriters({}, {})
     for role, reporting_job, dataset, evidence in rows:
         jobs_by_dataset = usage.writers if role == "PRODUCES" else usage.readers

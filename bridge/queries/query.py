@@ -31,7 +31,7 @@ class QueryContext(NamedTuple):
     def graph(
         self, granularity: Granularity = "job", until: int = NO_TIME_LIMIT, *, retired: bool = False
     ) -> LineageGraph:
-        """Open the lineage graph; `retired` includes retired edges."""
+        """Open the lineage graph. `retired` includes retired edges."""
         return LineageGraph(self.db, self.org, granularity, self.rule, until, retired=retired)
 
 

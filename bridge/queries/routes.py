@@ -13,7 +13,7 @@ _FIELD = "/{field}"
 
 
 def routes_of(query_type: type[Query[Any]]) -> list[str]:
-    """List the routes of a query; the route by name comes first, because `{id}` would match it."""
+    """List the routes of a query. The route by name comes first, because `{id}` would match it."""
     by_name = name_route(query_type)
     routes = [id_route(query_type)] if by_name is None else [by_name, id_route(query_type)]
     if _FIELD in query_type.path:  # clients do not use this route: a path cannot contain a line break
@@ -22,13 +22,13 @@ def routes_of(query_type: type[Query[Any]]) -> list[str]:
 
 
 def id_route(query_type: type[Query[Any]]) -> str:
-    """Return the route that takes the id of the query's subject; without a subject, its only route."""
+    """Return the route that takes the id of the query's subject, or the only route of a query without a subject."""
     path = query_type.path.replace(_FIELD, "")
     return f"{_ROOT}/{query_type.subject}/{{id}}{path}" if query_type.subject else f"{_ROOT}{path}"
 
 
 def name_route(query_type: type[Query[Any]]) -> str | None:
-    """Return the route that takes the name of the query's subject; None if the subject has no name."""
+    """Return the route that takes the name of the query's subject, or None if the subject has no name."""
     if query_type.subject in {None, "run"}:
         return None
     return id_route(query_type).replace("{id}", "by-name")

@@ -78,7 +78,7 @@ def _run_page(
 def run_record(
     ctx: QueryContext, run: RunHistoryEntry, *, steps: int = 0, application: RunHistoryEntry | None = None
 ) -> RunRecord:
-    """Build the record of a run with up to `steps` of its newest steps; pass `application` only for a step."""
+    """Build the record of a run with up to `steps` of its newest steps. Pass `application` only for a step."""
     step_entries = recent_steps(ctx.db, ctx.org, steps + 1, run.run_id) if steps else []
     return RunRecord(
         run.run_uuid,

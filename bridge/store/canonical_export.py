@@ -23,7 +23,7 @@ _TIME = re.compile(r"(_at|_seen|_order|^event_time|^declared_io|^declared_lineag
 
 
 def export_canonical(db: Database, org: str, *, without_times: bool = False) -> Iterator[bytes]:
-    """Export one JSON line per row from one snapshot of the store; tables and rows have a fixed order.
+    """Export one JSON line per row from one snapshot of the store. Tables and rows have a fixed order.
 
     With `without_times`, stores that received the same events at different times have equal exports.
     """

@@ -18,7 +18,7 @@ _PASSES = 4
 
 
 class Checkpointer:
-    """A thread that checkpoints through its own connection; SQLite can checkpoint during reads and writes."""
+    """A thread that checkpoints through its own connection. SQLite can checkpoint during reads and writes."""
 
     def __init__(self, path: Path, translate_error: Callable[[Exception], LineageBridgeError]) -> None:
         self._path = path
@@ -36,7 +36,7 @@ class Checkpointer:
             raise self._failure
 
     def close(self) -> None:
-        """Stop the thread; commits that are still in the log are safe there."""
+        """Stop the thread. Commits that are still in the log are safe there."""
         self._stop.set()
         self._committed.set()
         self._thread.join()

@@ -36,7 +36,7 @@ class StoreUrl(NamedTuple):
 
     @property
     def file(self) -> Path | None:
-        """The file of a SQLite store; None for a database server."""
+        """The file of a SQLite store, or None for a database server."""
         if self.url.startswith(_POSTGRES):
             if self.url.count("@") > 1:
                 raise ConfigError("store.url contains more than one @: write %40 for those in the user or password")

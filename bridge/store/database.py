@@ -35,7 +35,7 @@ class Database(Protocol):
         """Fetch the rows of a query in which `column {ids}` tests whether a column equals one of these ids."""
 
     def fetch_for_keys(self, sql: str, keys: Sequence[tuple[Any, ...]], *values: Any) -> list[tuple[Any, ...]]:
-        """Fetch the rows of a query in which `{keys}` is a table of these keys; its columns are a, b, c and so on."""
+        """Fetch the rows of a query in which `{keys}` is a table of these keys. Its columns are a, b, c and so on."""
 
     def fetch_matches(self, sql: str, expression: SearchExpression, *values: Any) -> list[tuple[Any, ...]]:
         """Fetch the rows of a query in which `{matches}` is a table of the search entries that match."""

@@ -120,7 +120,7 @@ def _mark_profiles(db: Database, org: str, target: str, now: int) -> None:
 
 
 def disable_target(db: Database, org: str, target: str) -> None:
-    """Stop writing dirty marks for a target and delete its marks; its sync items remain."""
+    """Stop writing dirty marks for a target and delete its marks. Its sync items remain."""
     with db.transaction():
         for statement in _DISABLE:
             db.execute(statement, org, target)

@@ -30,12 +30,12 @@ _decoder: msgspec.json.Decoder[dict[str, Any]] = msgspec.json.Decoder(dict[str, 
 
 
 def read_slas(db: Database, org: str, subjects: Iterable[bytes]) -> dict[bytes, dict[str, Any]]:
-    """Read the SLA facet of datasets (by group id) and jobs; the newest facet of a group wins."""
+    """Read the SLA facet of datasets (by group id) and jobs. The newest facet of a group wins."""
     return _newest_bodies(db.fetch_for_ids(_BODIES + _BODIES_OF_JOBS, sorted(subjects), org, NO_ID, SLA))
 
 
 def read_facets(db: Database, org: str, groups: Iterable[bytes], facet: str) -> dict[bytes, dict[str, Any]]:
-    """Read a facet of datasets by group id; the newest facet of a group wins."""
+    """Read a facet of datasets by group id. The newest facet of a group wins."""
     bodies = _newest_bodies(db.fetch_for_ids(_BODIES, sorted(groups), org, NO_ID, facet))
     if facet != GOVERNANCE:
         return bodies

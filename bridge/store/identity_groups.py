@@ -55,7 +55,7 @@ def group_names(db: Database, org: str, group: bytes) -> list[tuple[str, str]]:
 
 
 def dataset_names(db: Database, org: str, datasets: Iterable[bytes]) -> dict[bytes, tuple[str, str]]:
-    """Map datasets to namespace and name; unknown datasets are left out."""
+    """Map datasets to namespace and name. Unknown datasets are left out."""
     rows = db.fetch_for_ids(_NAMES, sorted(datasets), org)
     return {dataset: (namespace, name) for dataset, namespace, name in rows}
 
@@ -118,7 +118,7 @@ _Link = tuple[bytes, bytes, str]
 
 
 class NeverLinkRule(NamedTuple):
-    """Glob patterns of namespace and name; symlinks from and to matching datasets are ignored."""
+    """Glob patterns of namespace and name. Symlinks from and to matching datasets are ignored."""
 
     namespace: str
     name: str = "*"

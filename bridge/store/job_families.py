@@ -33,7 +33,7 @@ def logical_jobs(db: Database, org: str, rule: FoldingRule, jobs: Iterable[bytes
 
 
 def family_members(db: Database, org: str, rule: FoldingRule, jobs: Iterable[bytes]) -> dict[bytes, set[bytes]]:
-    """Map each job to the jobs that are shown as this job: the job itself, and actions one or two levels below it."""
+    """Map each job to the jobs that are shown as it: the job itself, and actions one or two levels below."""
     requested_jobs = set(jobs)
     links = set(db.fetch_for_ids(_CHILDREN, sorted(requested_jobs), org))
     children = {child for _, child in links}

@@ -76,7 +76,7 @@ _FULL_ERRORS = (pg.DiskFull, pg.OutOfMemory, pg.TooManyConnections)
 
 
 class PostgresDatabase:
-    """A connection to a PostgreSQL store; a lost connection is reopened for the next transaction."""
+    """A connection to a PostgreSQL store. A lost connection is reopened for the next transaction."""
 
     embedded = False
 

@@ -100,7 +100,7 @@ _ENCODERS: dict[type, Any] = {bytes: _encode_bytes, str: _encode_texts, int: _en
 
 
 def array_dumpers() -> dict[type[PackedArray], type[Dumper]]:
-    """Return the psycopg dumper of each array class; the values of the arrays are already encoded."""
+    """Return the psycopg dumper of each array class. The values of the arrays are already encoded."""
     return {
         array_class: _make_dumper(_ARRAY_TYPES[element_type].array)
         for element_type, array_class in _ARRAY_CLASSES.items()

@@ -189,7 +189,7 @@ class SqliteDatabase:
         return 0
 
     def integrity_problems(self) -> list[str]:
-        """Run `quick_check`; also run `integrity_check` on tables for which `quick_check` is unreliable.
+        """Run `quick_check`. Also run `integrity_check` on tables for which `quick_check` is unreliable.
 
         In tables whose columns are all part of the key, `quick_check` may report nulls that do not exist, and it
         stops after a hundred problems. If it reports such nulls, every table is checked separately, and the affected

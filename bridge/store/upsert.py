@@ -13,7 +13,7 @@ _INITIAL_VALUES: dict[type[Row], tuple[str, str]] = {DatasetRow: ("class_id", "d
 
 @cache
 def upsert_row(row_class: type[Row]) -> str:
-    """Build the statement that merges one row; the statement writes nothing if the row changes nothing."""
+    """Build the statement that merges one row. The statement writes nothing if the row changes nothing."""
     plan = merge_plan(row_class)
     placeholders = {name: f"?{i}" for i, name in enumerate(plan.names, start=1)}
     if row_class in _INITIAL_VALUES:

@@ -46,7 +46,7 @@ def _ended_application_join(alias: str, ancestor_column: str) -> str:
 
 
 def _error_message_sql(run: str, dialect: Dialect) -> str:
-    """Select the error message of a run; `errorMessage` sorts before Spark's own facet and takes precedence."""
+    """Select the error message of a run. `errorMessage` sorts before Spark's own facet and takes precedence."""
     return f"""(
     SELECT m.message FROM (SELECT f.name, {dialect.error_message.format("f.body")} AS message FROM facet f
       WHERE f.org_id = {run}.org_id AND f.owner_id = {run}.run_id AND f.about_id = {dialect.zero_id}

@@ -122,7 +122,7 @@ class DefinitionStore:
         return digest(msgspec.json.encode(definition, order="sorted"))
 
     def deactivate(self, kind: DefinitionKind, namespace: str, name: str) -> None:
-        """Deactivate the definition of a process; all its versions are retained."""
+        """Deactivate the definition of a process. All its versions are retained."""
         self._db.execute(_SET_ACTIVE, self.org, process_id(self.org, kind, namespace, name), False)
 
     def activate(self, process: bytes, version: str) -> RegisteredDefinition:

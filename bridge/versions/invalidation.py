@@ -27,7 +27,7 @@ WHERE org_id = ?1 AND partition_key = ?3 AND lifted_at IS NULL AND version_id IN
 
 
 class InvalidationOutcome(NamedTuple):
-    """The validity of a version, or of one of its partitions; `reason` is None if it is valid."""
+    """The validity of a version, or of one of its partitions. `reason` is None if it is valid."""
 
     dataset: bytes
     version: Version
@@ -48,7 +48,7 @@ class InvalidationStore:
     def invalidate(
         self, dataset: bytes, version: Version, reason: str, actor: str, partition: str = WHOLE_VERSION
     ) -> InvalidationOutcome:
-        """Invalidate a version or one of its partitions; a new reason replaces an earlier one."""
+        """Invalidate a version or one of its partitions. A new reason replaces an earlier one."""
         if partition and not version.has_partition(partition):
             raise NotFound(f"no partition {partition!r} in version {version.tag!r}")
         now = self._clock()

@@ -27,7 +27,7 @@ WHERE org_id = ?1 AND dataset_id = ?2 AND version_id = ?3
 
 
 class MetadataStore:
-    """Custom metadata; changes are merge patches, in which a null removes a key (RFC 7396)."""
+    """Custom metadata. Changes are merge patches, in which a null removes a key (RFC 7396)."""
 
     def __init__(self, db: Database, org: str, clock: Callable[[], int]) -> None:
         self._db = db

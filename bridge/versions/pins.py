@@ -51,7 +51,7 @@ class Pin(NamedTuple):
 
 
 class PinStore:
-    """The pins of an organisation; expired pins do not count."""
+    """The pins of an organisation. Expired pins do not count."""
 
     def __init__(self, db: Database, org: str, clock: Callable[[], int]) -> None:
         self._db = db
@@ -70,7 +70,7 @@ class PinStore:
         return matching_pin
 
     def list_page(self, limit: int, after: tuple[str, bytes] = ("", b""), *, expired: bool = False) -> list[Pin]:
-        """List pins sorted by name, starting after a given pin; expired pins are included only on request."""
+        """List pins sorted by name, starting after a given pin. Expired pins are included only on request."""
         now = _BEFORE_ALL_TIMES if expired else self._clock()
         return [_pin_from_row(row) for row in self._db.fetch_all(_PAGE, self._org, now, *after, limit)]
 
@@ -80,7 +80,7 @@ class PinStore:
     def pin(
         self, name: str, versions: Sequence[tuple[bytes, Version]], expires_at: int, actor: str, reason: str | None
     ) -> list[Pin]:
-        """Pin a version of every given dataset, or none; an existing pin can be extended, but not moved."""
+        """Pin a version of every given dataset, or none. An existing pin can be extended, but not moved."""
         now = self._clock()
         if expires_at <= now:
             raise InvalidParameter("must be in the future", "until")

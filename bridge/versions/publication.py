@@ -31,7 +31,7 @@ JOIN ol_dataset d ON d.org_id = p.org_id AND d.dataset_id = p.dataset_id WHERE p
 
 
 class PublicationEntry(NamedTuple):
-    """A change of the published version of one dataset; the entries of one publication share a number."""
+    """A change of the published version of one dataset. The entries of one publication share a number."""
 
     number: int
     publication: int
@@ -55,7 +55,7 @@ class PublicationHistory:
         self._org = org
 
     def current(self, dataset: bytes, until: int = NO_TIME_LIMIT) -> PublicationEntry | None:
-        """Return the last entry of a dataset up to a time (default: now); None if nothing was published."""
+        """Return the last entry of a dataset up to a time (default: now), or None if nothing was published."""
         entries = self.list_newest(dataset, 1, until=until)
         return entries[0] if entries else None
 

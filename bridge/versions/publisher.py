@@ -26,7 +26,7 @@ UNCHECKED = _Unchecked()
 
 
 class PublicationRequest(NamedTuple):
-    """A dataset (group id) and the version to publish; without a selector, the previously published version."""
+    """A dataset (group id) and the version to publish. Without a selector, it is the previously published version."""
 
     dataset: bytes
     selector: Selector | None
@@ -74,7 +74,7 @@ class Publisher:
     def publish(
         self, requests: Sequence[PublicationRequest], actor: str, reason: str | None
     ) -> list[PublicationOutcome]:
-        """Publish a version of each dataset; versions that are already published are left unchanged."""
+        """Publish a version of each dataset. Versions that are already published are left unchanged."""
         return self._plan_and_write("publish", requests, actor, reason)
 
     def roll_back(
@@ -182,7 +182,7 @@ class Publisher:
         actor: str,
         reason: str | None,
     ) -> list[PublicationOutcome]:
-        """Write the entries; their times never decrease, even if the clocks of hosts differ."""
+        """Write the entries. Their times never decrease, even if the clocks of hosts differ."""
         now = self._clock()
         number = 1
         for last_number, last_published_at in self._db.fetch_all(_LAST_ENTRY, self._org):

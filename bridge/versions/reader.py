@@ -76,7 +76,7 @@ class Version(NamedTuple):
         return self.partitions is None or partition in self.partitions
 
     def unreadable_reason(self, partition: str = WHOLE_VERSION) -> str | None:
-        """Return why the version, or one of its partitions, must not be read; None if it may be read."""
+        """Return the reason why the version, or its partition, must not be read. Return None if it may be read."""
         if self.run_state != "COMPLETE" and self.run_uuid is not None:
             return f"its run {self.run_uuid} is {self.run_state or 'unknown'}, not COMPLETE"
         reason = self.invalid.get(WHOLE_VERSION) or self.invalid.get(partition)
@@ -91,7 +91,7 @@ class VersionReader:
         self._org = org
 
     def list_newest(self, dataset: bytes, until: int = NO_TIME_LIMIT) -> list[Version]:
-        """List the versions that readers saw at a time, newest first; of several attempts, only the first counts."""
+        """List the versions that readers saw at a time, newest first. Of several attempts, only the first counts."""
         rows = self._db.fetch_all(_VISIBLE, self._org, dataset, until)
         return list(self._first_attempts(dataset, rows).values())
 
@@ -119,7 +119,7 @@ class VersionReader:
         raise self._not_found_error(dataset, name, version_id)
 
     def get(self, dataset: bytes, version: bytes) -> Version | None:
-        """Find a version by id, regardless of the outcome of its run; None if the dataset no longer has it."""
+        """Find a version by id, regardless of the outcome of its run. Return None if it no longer exists."""
         return self.get_many(dataset, [version]).get(version)
 
     def get_many(self, dataset: bytes, versions: Iterable[bytes]) -> dict[bytes, Version]:

@@ -101,7 +101,7 @@ class VersionRegistry:
         return reasons
 
     def discard(self, dataset: bytes, versions: Iterable[Version], reason: str, actor: str) -> DiscardOutcome:
-        """Invalidate versions that are neither published nor pinned; must be called within `transaction`.
+        """Invalidate versions that are neither published nor pinned. Must be called within `transaction`.
 
         Versions that are already invalid keep their reason.
         """

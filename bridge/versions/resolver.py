@@ -77,7 +77,7 @@ class VersionResolver:
         return resolution._replace(is_mutable=self.is_live(request.dataset), metadata=metadata)
 
     def resolve_all(self, requests: Iterable[VersionRequest]) -> list[Resolution]:
-        """Resolve several versions from one snapshot; each publication is seen completely or not at all."""
+        """Resolve several versions from one snapshot. Each publication is seen completely or not at all."""
         with self._db.snapshot():
             return [self.resolve(request) for request in requests]
 

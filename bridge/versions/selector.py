@@ -15,7 +15,7 @@ _AS_OF = "as_of:"
 
 
 class Selector(NamedTuple):
-    """A way to choose a version; `named` refers to a version or, if no version has that name, to a pin."""
+    """A way to choose a version. `named` refers to a version or, if no version has that name, to a pin."""
 
     kind: SelectorKind
     name: str = ""
@@ -49,7 +49,7 @@ def parse_selector(selector: str, as_of: datetime | None = None) -> Selector:
 
 
 def to_micros(time: datetime) -> int:
-    """Convert a time to microseconds; a time without a time zone is in UTC."""
+    """Convert a time to microseconds. A time without a time zone is in UTC."""
     zoned = time if time.tzinfo else time.replace(tzinfo=UTC)
     return int(zoned.timestamp()) * 1_000_000 + zoned.microsecond
 

@@ -80,7 +80,7 @@ class ColumnLineageWalker:
         self._until = until
 
     def walk(self, start: ColumnKey, direction: Direction, depth: int, max_edges: int = MAX_EDGES) -> ColumnWalk:
-        """Follow a column for up to `depth` hops; hops of a whole dataset are included but not followed."""
+        """Follow a column for up to `depth` hops. Hops of a whole dataset are included but not followed."""
         upstream = direction == "upstream"
         visited = {start}
         frontier = [start]
@@ -128,7 +128,7 @@ def _column_hop(columns: list[Any]) -> ColumnHop:
 
 
 def _select_hops(hops: Iterable[ColumnHop], frontier: Collection[ColumnKey], *, upstream: bool) -> list[ColumnHop]:
-    """Select the hops that start or end at columns of the frontier; upstream, also hops into their whole datasets."""
+    """Select the hops at columns of the frontier. A walk upstream also includes the hops into whole datasets."""
     columns = set(frontier)
     if not upstream:
         return [hop for hop in hops if hop.source in columns]

@@ -138,7 +138,7 @@ class EdgeEvidenceReader:
         )
 
     def into(self, targets: Collection[bytes]) -> Iterator[EdgeEvidence]:
-        """Read the edges into datasets; a job that reads nothing yields an edge without a source."""
+        """Read the edges into datasets. A job that reads nothing yields an edge without a source."""
         yield from self._direct_evidence(targets, "target")
         column_sets = self._read_column_sets("t.class_id", targets)
         if column_sets:
@@ -167,7 +167,7 @@ class EdgeEvidenceReader:
     def _column_evidence(
         self, column_sets: list[tuple[Any, ...]], column_sources: list[tuple[Any, ...]]
     ) -> Iterator[EdgeEvidence]:
-        """Yield the edges that column lineage asserts; `column_sources` are pairs of lineage id and source group."""
+        """Yield the edges that column lineage asserts. `column_sources` are pairs of lineage id and source group."""
         source_by_lineage_id = dict(column_sources)
         sets = self._db.fetch_for_ids(_SETS, sorted({set_id for *_, set_id in column_sets}), self._org)
         sources_by_set: dict[bytes, set[bytes]] = {}

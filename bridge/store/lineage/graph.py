@@ -24,7 +24,7 @@ WHERE j.org_id = ?1 AND j.job_id {ids}
 
 
 class Edge(NamedTuple):
-    """Data flows from source to target in a job; source and job are None if they are unknown."""
+    """Data flows from source to target in a job. Source and job are None if they are unknown."""
 
     source: bytes | None
     target: bytes
@@ -111,7 +111,7 @@ class LineageGraph:
         return self._fold_into_edges(list(self._edges.out_of(datasets)))
 
     def _fold_into_edges(self, evidence: list[EdgeEvidence]) -> set[Edge]:
-        """Fold current evidence into edges; if retired edges are requested, also fold the evidence for them."""
+        """Fold current evidence into edges. If retired edges are requested, also fold the evidence for them."""
         self._load_step_names(evidence)
         current = evidence if self._granularity == "run" else self._retirement.current(evidence)
         edges = self._strongest_edges(current)

@@ -120,7 +120,7 @@ class RetirementPolicy:
 
 
 def logical_job_of(evidence: EdgeEvidence, rule: FoldingRule) -> bytes | None:
-    """Return the logical job behind an edge; None if no job asserts the edge."""
+    """Return the logical job behind an edge, or None if no job asserts the edge."""
     if evidence.reporting_job is None:
         return None
     is_step = is_action(evidence.integration, evidence.job_type)

@@ -54,7 +54,7 @@ def walk(
 
 
 def _next_batch_size(batch_size: int, edge_count: int, edges_left: int) -> int:
-    """Estimate from the last batch how many datasets yield the remaining edges; limit the growth of batches."""
+    """Estimate from the last batch how many datasets yield the remaining edges. Limit the growth of batches."""
     estimate = (edges_left - edge_count + 1) * batch_size // edge_count if edge_count else _MAX_BATCH
     return max(1, min(estimate, _GROWTH * batch_size, _MAX_BATCH))
 

@@ -25,7 +25,7 @@ WHERE org_id = ?1 AND dataset_id {ids} AND status <> 'REJECTED' AND request_json
 
 
 class RelatedFacts(NamedTuple):
-    """Facts by the id of a dataset or job; columns by the id of the identity group."""
+    """Facts by dataset or job id. Columns are listed by the id of the identity group."""
 
     columns: dict[bytes, list[dict[str, Any]]]
     tags: dict[bytes, list[tuple[str, str]]]
@@ -239,7 +239,7 @@ def _encode_hit(content: HitContent) -> str:
 
 
 def _sort_key(representative: _Member) -> bytes:
-    """Order entries by length of name, then namespace, name and id; bytes sort identically in all stores."""
+    """Order entries by length of name, then namespace, name and id. Bytes sort identically in all stores."""
     texts = (representative.namespace[:_SORT_CHARACTERS], representative.name[:_SORT_CHARACTERS])
     return b"".join(
         (len(representative.name).to_bytes(4, "big"), *(f"{text}\0".encode() for text in texts), representative.id)

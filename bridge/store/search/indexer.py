@@ -43,7 +43,7 @@ class SearchIndexer:
         self._batch_count = 0
 
     def index_batch(self, limit: int = BATCH) -> int:
-        """Index the oldest changes in one transaction. Return the number of changes, 0 if none are left.
+        """Index the oldest changes in one transaction, and return their number.
 
         Changes are dequeued before the store is read, so a change that arrives in between is queued again. Only one
         indexer works at a time, so no entry can be overwritten with an older one.

@@ -125,7 +125,7 @@ class _SearchCursor(NamedTuple):
 def search(
     db: Database, org: str, criteria: SearchCriteria, limit: int = 20, after: str | None = None
 ) -> SearchResult:
-    """Find datasets and jobs, best matches first; `after` is the `next` of the previous page."""
+    """Find datasets and jobs, best matches first. `after` is the `next` of the previous page."""
     cursor = _parse_cursor(after) if after else _SearchCursor()
     hits: list[tuple[_SearchCursor, SearchHit]] = []
     with db.snapshot():

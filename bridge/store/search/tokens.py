@@ -59,7 +59,7 @@ def tokenize(texts: Iterable[str]) -> dict[str, None]:
 
 
 def parse_query(query: str) -> list[QueryWord]:
-    """Parse a query into words that must all match; the last word also matches as a prefix."""
+    """Parse a query into words that must all match. The last word also matches as a prefix."""
     alternatives = (_alternatives(match.group()) for match in _WORD.finditer(_unify_characters(query)))
     words = list(islice((word for word in alternatives if word), MAX_WORDS))
     if words:
@@ -142,7 +142,7 @@ def name_tokens(namespace: str, name: str) -> set[str]:
 
 
 def namespace_token(namespace: str) -> str:
-    """Return the token of a namespace; prefixes of the token match prefixes of the namespace."""
+    """Return the token of a namespace. Prefixes of the token match prefixes of the namespace."""
     encoded = namespace.encode(errors="backslashreplace")
     prefix = NAMESPACE + encoded[:_NAMESPACE_BYTES].hex()
     return prefix + (_END if len(encoded) <= _NAMESPACE_BYTES else digest(encoded).hex())

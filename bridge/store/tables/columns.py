@@ -20,7 +20,7 @@ def org_column() -> sa.Column[Any]:
 
 
 def org_key(*names: str) -> sa.PrimaryKeyConstraint:
-    """Build a primary key; `org_id` comes last because it is hardly selective.
+    """Build a primary key. `org_id` comes last because it is hardly selective.
 
     A planner without statistics assumes that the first column of a key is selective.
     """
