@@ -25,16 +25,12 @@ from bridge.sync.openmetadata.target import OpenMetadataTarget
 def open_asset_sync(settings: Settings, on_call: Callable[[str], None] = lambda _: None) -> Iterator[AssetSync]:
     """Open the sync of assets with the store and, if it is enabled, with OpenMetadata."""
     with closing(make_writer(settings)) as writer, closing(open_background_connection(settings)) as db:
-        openmetadata = (
-            make_openmetadata_sync(settings, on_call, lambda _: None, lambda _: None)
-            if settings.openmetadata.enabled
-            else None
-        )
-        items = (
-            openmetadata.items
-            if openmetadata
-            else SyncItemStore(db, settings.org, OpenMetadataTarget.name, now_micros)
-        )
+        if settings.openmetadata.enabled:
+            openmetadata = make_openmetadata_sync(settings, on_call, lambda _: None, lambda _: None)
+            items = openmetadata.items
+        else:
+            openmetadata = None
+            items = SyncItemStore(db, settings.org, OpenMetadataTarget.name, now_micros)
         applier = AssetApplier(db, settings.org, items, make_event_reader(settings), writer, now_micros)
         try:
             yield AssetSync(applier, openmetadata)

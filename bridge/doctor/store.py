@@ -20,11 +20,9 @@ def check_integrity(store_url: StoreUrl, db: Database) -> Iterator[Finding]:
     """Report the size of the store and any integrity problems that its database finds."""
     ((size,),) = db.fetch_all(_SQLITE_SIZE if db.embedded else _POSTGRES_SIZE)
     yield Finding(Level.ok, "store", f"{store_url.name} ({db.version}) {size / _MB:,.1f} MB")
-    remedy = (
-        "stop the service, keep a copy of the store, and restore the last backup (docs/guides/operations.md)"
-        if db.embedded
-        else "set it to on and restart the server: until then, acknowledged events can be lost"
-    )
+    remedy = "set it to on and restart the server: until then, acknowledged events can be lost"
+    if db.embedded:
+        remedy = "stop the service, keep a copy of the store, and restore the last backup (docs/guides/operations.md)"
     for problem in db.integrity_problems():
         yield Finding(Level.error, "store", problem, remedy)
 

@@ -61,9 +61,12 @@ def _check_frequency(frequency: str) -> str:
 
 
 def frequency_seconds(frequency: str) -> float | None:
-    """Convert a frequency to an interval in seconds; None for `never`."""
+    """Convert a frequency to an interval in seconds, or to None for `never`."""
     duration = _DURATION.fullmatch(frequency)
-    return float(duration[1]) * _SECONDS[duration[2]] if duration else _FREQUENCIES[frequency]
+    if duration is None:
+        return _FREQUENCIES[frequency]
+    count, unit = duration.groups()
+    return float(count) * _SECONDS[unit]
 
 
 ServerUrl = Annotated[str | None, AfterValidator(_check_url)]

@@ -27,7 +27,8 @@ def _check_template(template: str) -> str:
     unknown = sorted({*_PLACEHOLDER.findall(template)} - {*_PLACEHOLDERS})
     if unknown:
         known = ", ".join(f"{{{name}}}" for name in _PLACEHOLDERS)
-        message = f"{{{unknown[0]}}} is not a placeholder; placeholders: {known}"
+        first_unknown, *_ = unknown
+        message = f"{{{first_unknown}}} is not a placeholder; placeholders: {known}"
         raise PydanticCustomError("template", "{problem}", {"problem": message})
     return template
 
@@ -117,7 +118,7 @@ class OpenMetadataSyncSettings(Section):
 
     @property
     def comparison_interval_seconds(self) -> float | None:
-        """Seconds between comparisons; None for never."""
+        """Seconds between comparisons, or None if nothing is compared."""
         return frequency_seconds(self.sync_frequency)
 
 
@@ -181,7 +182,7 @@ class OpenMetadataSettings(Section):
 
     @property
     def comparison_interval_seconds(self) -> float | None:
-        """Seconds between comparisons; None for never."""
+        """Seconds between comparisons, or None if nothing is compared."""
         return self.sync.comparison_interval_seconds
 
     @field_validator("server", "auth")

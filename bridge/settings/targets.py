@@ -28,7 +28,7 @@ class TargetSettings(Protocol):
 
     @property
     def enabled(self) -> bool:
-        """Whether the target is kept in sync."""
+        """True if the target is kept in sync."""
 
     @property
     def sync_frequency(self) -> str:
@@ -36,7 +36,7 @@ class TargetSettings(Protocol):
 
     @property
     def comparison_interval_seconds(self) -> float | None:
-        """Seconds between comparisons; None for never."""
+        """Seconds between comparisons, or None if nothing is compared."""
 
     @property
     def retry_config(self) -> RetrySettings:
@@ -56,7 +56,7 @@ class MarquezSettings(Section):
 
     @property
     def comparison_interval_seconds(self) -> float | None:
-        """Seconds between comparisons; None for never."""
+        """Seconds between comparisons, or None if nothing is compared."""
         return frequency_seconds(self.sync_frequency)
 
     @field_validator("url")

@@ -531,13 +531,13 @@ class Spool:
         return None
 
     def blocked_reason(self):
-        """Return why pending events cannot be delivered now; None if no events are pending."""
+        """Return why pending events cannot be delivered now, or None if no events are pending."""
         if os.path.lexists(self.directory) and not self.is_private():
             return "%s is not a directory, belongs to another user, or is writable by other users" % self.directory
         return "another sender is running" if self.pending() else None
 
-    def count_dropped(self):
-        """Count an event that was neither written to the spool nor accepted by the service."""
+    def record_dropped(self):
+        """Record that an event was neither written to the spool nor accepted by the service."""
         for counter in (_DROPPED_FOR_RUN, _DROPPED_FOR_FLUSH):
             try:
                 with open(os.path.join(self._create_directory(), counter), "ab") as file:
@@ -759,7 +759,7 @@ def send_or_drop(spool, connection, event):
     """Send a run event that did not fit into the spool; count the event as dropped unless the service accepts it."""
     status, _ = connection.send(_RUN_EVENT, _to_json(event))
     if status is None or not 200 <= status < 300:
-        spool.count_dropped()
+        spool.record_dropped()
 
 
 # --- Run of a command ---
@@ -1294,7 +1294,7 @@ def register_and_deliver(kind, body, spool, url, api_key):
     if kind == "dataset":
         body = normalize_registration(body)
     if not spool.add(kind, body):
-        spool.count_dropped()
+        spool.record_dropped()
         return False
     deliver_in_background(spool, url, api_key)
     return True

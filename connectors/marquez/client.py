@@ -115,11 +115,11 @@ class MarquezClient:
         return self._get_or_none("run", f"/jobs/runs/{_quote(run_id)}", member="id")
 
     def get_job(self, namespace: str, name: str) -> JsonObject | None:
-        """Fetch a job by its name in Marquez, or None if the job does not exist."""
+        """Fetch a job by its name in Marquez, or return None if it does not exist."""
         return self._get_or_none("job", f"/namespaces/{_quote(namespace)}/jobs/{_quote(name)}")
 
     def get_dataset(self, namespace: str, name: str) -> JsonObject | None:
-        """Fetch a dataset with its facets and tags, or None if the dataset does not exist."""
+        """Fetch a dataset with its facets and tags, or return None if it does not exist."""
         return self._get_or_none("dataset", _dataset_path(namespace, name))
 
     def is_created_by_hand(self, namespace: str, name: str) -> bool:

@@ -110,14 +110,13 @@ class OpenMetadataClient:
 
     def permissions(self) -> dict[str, dict[str, str]]:
         """Fetch the user's permissions by resource and operation; values are allow, deny, notAllow or conditional."""
-        resources = self._session.read("permissions", "/permissions").get("data") or []
-        return {
-            str(resource.get("resource")): {
-                str(permission.get("operation")): str(permission.get("access"))
-                for permission in resource.get("permissions") or []
+        permissions: dict[str, dict[str, str]] = {}
+        for resource in self._session.read("permissions", "/permissions").get("data") or []:
+            access = {
+                str(rule.get("operation")): str(rule.get("access")) for rule in resource.get("permissions") or []
             }
-            for resource in resources
-        }
+            permissions[str(resource.get("resource"))] = access
+        return permissions
 
     def put(self, collection: str, body: JsonObject) -> WriteResult:
         """Create or update an entity; the server may erase fields that the body omits."""
@@ -173,7 +172,7 @@ class OpenMetadataClient:
         return None
 
     def get(self, collection: str, fqn: str, *fields: str, deleted: bool = False) -> JsonObject | None:
-        """Fetch an entity by its fully qualified name, which is case-sensitive; None if it does not exist."""
+        """Fetch an entity by its case-sensitive fully qualified name, or return None if it does not exist."""
         params = {"fields": ",".join(fields)} if fields else {}
         if deleted:
             params["include"] = "all"
@@ -240,7 +239,7 @@ class OpenMetadataClient:
         self._session.request("put edge", "PUT", "/lineage", member=None, body=body)
 
     def get_edge(self, source_id: str, target_id: str) -> JsonObject | None:
-        """Fetch an edge as the server stores it; None if it does not exist."""
+        """Fetch an edge as the server stores it, or return None if it does not exist."""
         response = self._session.get_or_none(
             "get edge", f"/lineage/getLineageEdge/{source_id}/{target_id}", {}, member="edge"
         )
@@ -288,7 +287,7 @@ class OpenMetadataClient:
         return self._session.delete("delete result", f"{_RESULTS}/{quote(case, safe='')}/{timestamp}") is not None
 
     def results(self, case: str, start: int, end: int) -> list[JsonObject] | None:
-        """Fetch the results of a test case between two times (milliseconds); None if the test case does not exist."""
+        """Fetch the results of a test case between two times, or return None if the test case does not exist."""
         return self._read_range("get results", f"{_RESULTS}/{quote(case, safe='')}", start, end)
 
     def test_cases(self, table: str) -> list[JsonObject]:
@@ -304,11 +303,11 @@ class OpenMetadataClient:
         self._session.request("put profile", "PUT", path, body=body, retry=False)
 
     def profiles(self, table: str, start: int, end: int) -> list[JsonObject] | None:
-        """Fetch the profiles of a table between two times; None if the table does not exist."""
+        """Fetch the profiles of a table between two times, or return None if the table does not exist."""
         return self._read_range("get profile", f"/tables/{quote(table, safe='')}/tableProfile", start, end)
 
     def statuses(self, pipeline: str, start: int, end: int) -> list[JsonObject] | None:
-        """Fetch the statuses of a pipeline between two times; None if the pipeline does not exist."""
+        """Fetch the statuses of a pipeline between two times, or return None if the pipeline does not exist."""
         return self._read_range("get statuses", f"/pipelines/{quote(pipeline, safe='')}/status", start, end)
 
     def delete_status(self, pipeline: str, timestamp: int) -> bool:
@@ -317,7 +316,7 @@ class OpenMetadataClient:
         return self._session.delete("delete status", path) is not None
 
     def _read_range(self, operation: str, path: str, start: int, end: int) -> list[JsonObject] | None:
-        """Fetch all records between two times (inclusive); the server returns them at once, without pages."""
+        """Fetch all records between two times (inclusive, in milliseconds); the server sends them without pages."""
         times = {"startTs": str(start), "endTs": str(end)}
         response = self._session.get_or_none(operation, path, times, member="data")
         return None if response is None else list(response.get("data") or ())

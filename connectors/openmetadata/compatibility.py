@@ -25,7 +25,10 @@ class ServerFeatures(NamedTuple):
 def version_numbers(version: str) -> tuple[int, int]:
     """Parse the major and minor version; returns (0, 0) if the version is unknown."""
     match = _VERSION.match(version.strip())
-    return (int(match[1]), int(match[2])) if match else (0, 0)
+    if match is None:
+        return 0, 0
+    major, minor = match.groups()
+    return int(major), int(minor)
 
 
 def server_features(version: str) -> ServerFeatures:

@@ -65,7 +65,7 @@ class OpenMetadataSession:
     def get_or_none(
         self, operation: str, path: str, params: Mapping[str, str], *, member: str = "id"
     ) -> JsonObject | None:
-        """Fetch an object; None if it does not exist.
+        """Fetch an object, or return None if it does not exist.
 
         A 404 is only trusted from an OpenMetadata server, so the version of the server is checked first.
         """

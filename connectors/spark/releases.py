@@ -35,7 +35,7 @@ class SparkRelease(NamedTuple):
         return package
 
     def package_or_none(self, catalog: TableFormat) -> str | None:
-        """Return the package of a table format; None if this release has no package."""
+        """Return the package of a table format, or None if this release has no package."""
         return self.iceberg if catalog is TableFormat.iceberg else self.delta
 
     @property

@@ -53,8 +53,8 @@ def normalize_type(type_: str) -> str:
     match = _TYPE.fullmatch(lower)
     if match is None:
         return lower
-    kind = _CANONICAL_TYPES.get(match[1], match[1])
-    parameters = (match[2] or "").replace(" ", "")
-    if kind in _PARAMETRIC_TYPES or match[1] not in _CANONICAL_TYPES:
-        return kind + parameters
-    return kind
+    name, parameters = match.groups()
+    canonical_name = _CANONICAL_TYPES.get(name, name)
+    if canonical_name in _PARAMETRIC_TYPES or name not in _CANONICAL_TYPES:
+        return canonical_name + (parameters or "").replace(" ", "")
+    return canonical_name

@@ -10,7 +10,7 @@ that both sides changed to different values is a conflict, which a person or a p
 from collections.abc import Iterable, Mapping
 from typing import Literal, NamedTuple
 
-#: Value of a field; None if it is not set.
+#: Value of a field, or None if the field is not set.
 FieldValue = str | int | float | bool | frozenset[str] | None
 #: Path of a field: its name or, for nested fields such as the tags of a column, all names from the outside in.
 FieldPath = tuple[str, ...]

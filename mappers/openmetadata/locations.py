@@ -161,7 +161,8 @@ def _table_parents_and_name(
 ) -> tuple[tuple[str, ...], str]:
     database, schema, table = _split_name(scheme, name)
     if mapping is None:
-        return (f"{namespace}/{database}" if database else namespace, schema or _DEFAULT), table
+        parent = f"{namespace}/{database}" if database else namespace
+        return (parent, schema or _DEFAULT), table
     values = {
         "namespace": namespace,
         "database": database or _DEFAULT,
@@ -178,7 +179,8 @@ def _split_name(scheme: str, name: str) -> tuple[str, str, str]:
     """Split a name into database, schema and table; parts that the system does not have are empty."""
     glue_match = _GLUE.fullmatch(name)
     if scheme == "arn" and glue_match:
-        return "", glue_match[1], glue_match[2]
+        glue_database, table = glue_match.groups()
+        return "", glue_database, table
     if scheme not in _DATABASE_SERVICES:
         return "", "", name
     _, part_count = _DATABASE_SERVICES[scheme]

@@ -44,7 +44,7 @@ READ_FIELDS: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 #: Fields that our requests set only because they are required; existing values take precedence.
 _PLACEHOLDERS = {"tableType", "partitions", "algorithm"}
-#: Addresses of which a request may contain only the last part; an existing address that ends with it is kept.
+#: Addresses that a request may shorten to their last part; an existing address that ends with this part is kept.
 _PARTIAL_ADDRESSES = {"endpointURL", "fullPath"}
 #: Members that contain columns, and the name of the list of columns in them.
 _COLUMN_CONTAINERS = {

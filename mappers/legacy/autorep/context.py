@@ -37,7 +37,7 @@ class ReportContext(NamedTuple):
             end_time = end_time.replace(fold=1)
             if end_time.astimezone(UTC) < start_time.astimezone(UTC):
                 raise ValueError(f"ends at {end}, before its start at {start}")
-        return start_time.isoformat() if start_time else None, end_time.isoformat() if end_time else None
+        return (start_time.isoformat() if start_time else None), (end_time.isoformat() if end_time else None)
 
 
 def run_id(run: int, attempt: int | None) -> str:

@@ -35,11 +35,12 @@ def guess_date_order(texts: Iterable[str]) -> DateOrderGuess:
     dates = [match for match in map(_DATE_AND_TIME.fullmatch, texts) if match]
     numeric_dates = [match for match in dates if match[2].isdigit()]
     for match in numeric_dates:
-        if len(match[1]) == _YEAR_DIGITS:
+        first, second, *_ = match.groups()
+        if len(first) == _YEAR_DIGITS:
             return DateOrderGuess("ymd", certain=True)
-        if int(match[1]) > _MAX_MONTH:
+        if int(first) > _MAX_MONTH:
             return DateOrderGuess("dmy", certain=True)
-        if int(match[2]) > _MAX_MONTH:
+        if int(second) > _MAX_MONTH:
             return DateOrderGuess("mdy", certain=True)
     return DateOrderGuess("mdy", certain=bool(dates) and not numeric_dates)
 
