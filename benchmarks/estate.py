@@ -10,22 +10,26 @@ from benchmarks.events import facet
 _DATABASES, _SCHEMAS = 4, 25
 _TYPES = ("bigint", "varchar(64)", "decimal(18,2)", "timestamp", "boolean")
 _COLUMNS = 10
-#: One table in ten is the output of a job that reads two tables.
-_TABLES_PER_JOB = 10
+#: Of ten tables, three are outputs of jobs, which read seven, seven and six of the other tables.
+_TABLES, _READS = 10, (7, 7, 6)
 _SPEC = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs"
 
 
 def job_count(tables: int) -> int:
-    """Number of jobs for a number of tables; each job has two edges."""
-    return tables // _TABLES_PER_JOB
+    return tables // _TABLES * len(_READS)
+
+
+def edge_count(tables: int) -> int:
+    return tables // _TABLES * sum(_READS)
 
 
 def estate(tables: int) -> Iterator[bytes]:
-    """Events of all tables: runs of the jobs, and dataset events for the remaining tables."""
+    """Events of all tables: runs of the jobs, and dataset events for the tables that no job writes."""
     jobs = job_count(tables)
     for job in range(jobs):
-        yield msgspec.json.encode(run_event(f"build {job}", job, [jobs + 2 * job, jobs + 2 * job + 1], job))
-    for number in range(3 * jobs, tables):
+        reads = [jobs + (7 * job + i) % (tables - jobs) for i in range(_READS[job % len(_READS)])]
+        yield msgspec.json.encode(run_event(f"build {job}", job, reads, job))
+    for number in range(jobs, tables):
         yield msgspec.json.encode(
             {
                 "eventTime": "2027-01-01T00:00:00Z",

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from benchmarks.estate import estate, job_count, run_event
+from benchmarks.estate import edge_count, estate, job_count, run_event
 from benchmarks.intake import cpu_seconds, free_port, serving
 from benchmarks.memory import resident_mb
 from benchmarks.sync_floor import floor_line
@@ -132,7 +132,7 @@ def first_lines(bench: Bench, tables: int) -> Iterator[str]:
     bench.reconciler.enable()
     yield f"{'all entities marked dirty':34}{time.perf_counter() - start:9.1f} s"
     bench.sync()
-    counts = {"dataset": tables, "job": job_count(tables), "lineage": 2 * job_count(tables)}
+    counts = {"dataset": tables, "job": job_count(tables), "lineage": edge_count(tables)}
     before = bench.samples[0]
     for kind, name in _KINDS.items():
         after = bench.completion(kind)
@@ -142,6 +142,10 @@ def first_lines(bench: Bench, tables: int) -> Iterator[str]:
         figures = f"{count / seconds:9.0f}/s{seconds:8.1f} s{cpu:9.2f} ms{standin_cpu:9.2f} ms"
         yield f"{f'first sync, {count:,} {name}':34}{figures}   {calls}"
         before = after
+    first, last = bench.samples[0], bench.samples[-1]
+    cpu, calls_of_sync = 1000 * (last.cpu - first.cpu) / tables, last.calls - first.calls
+    figures = f"{tables / (last.at - first.at):9.0f}/s{last.at - first.at:8.1f} s{cpu:9.2f} ms"
+    yield f"{'first sync in all, per table':34}{figures}{'':12}   {calls_of_sync.total():,} calls"
     memory = {sample.pushed["dataset"]: sample.resident_mb for sample in bench.samples if not sample.pushed["job"]}
     steps = ", ".join(f"{megabytes:.0f} after {count:,}" for count, megabytes in memory.items())
     yield f"{'resident memory in MB':34}{steps} tables"
@@ -200,7 +204,7 @@ def sync_lines(tables: int, folder: Path) -> Iterator[str]:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tables", type=int, default=10_000)
+    parser.add_argument("--tables", type=int, default=1_000)
     parser.add_argument("--seconds", type=int, default=30, help="duration of the latency tests; 0 skips them")
     arguments = parser.parse_args()
     tune_garbage_collector()

@@ -9,6 +9,7 @@ from bridge.sync.edge_store import EdgeRecord
 from bridge.sync.sync_item import ItemRecord, RemoteReference, fingerprint
 from connectors.openmetadata.client import OpenMetadataClient
 from mappers.canonical_json import JsonObject
+from mappers.errors import LineageBridgeError
 from mappers.openmetadata.lineage_details import entry_key, merge_column_details
 
 CONTENT_KEYS = ("columnsLineage", "sqlQuery", "description", "pipeline", "source")
@@ -154,9 +155,65 @@ def details(
     return content
 
 
-def write_edge(client: OpenMetadataClient, desired: DesiredEdge, record: EdgeRecord | None) -> WrittenEdge:
-    """Write an edge, and keep content from other producers."""
-    remote = normalized(client.get_edge(desired.source.id, desired.target.id))
+def write_edges(
+    client: OpenMetadataClient, edges: Sequence[tuple[DesiredEdge, EdgeRecord | None]]
+) -> tuple[list[WrittenEdge], LineageBridgeError | None]:
+    """Write edges into one entity in order, and keep content from other producers.
+
+    Returns the edges that were written, and the error of the edge after them, if it could not be written.
+    """
+    remotes = _read_edges(client, [desired for desired, _ in edges])
+    merged_edges: list[_MergedEdge] = []
+    failure: LineageBridgeError | None = None
+    for desired, record in edges:
+        merged = _merge(desired, record, remotes.get(desired.source.id))
+        try:
+            if merged.is_changed:
+                client.put_edge(
+                    (desired.source.type, desired.source.id), (desired.target.type, desired.target.id), merged.content
+                )
+        except LineageBridgeError as error:
+            failure = error
+            break
+        merged_edges.append(merged)
+    # edges with columns are read back, because the server silently drops unknown columns
+    with_columns = [edge.desired for edge in merged_edges if edge.is_changed and "columnsLineage" in edge.content]
+    stored = _read_edges(client, with_columns) if with_columns else {}
+    read_back = {desired.source.id: stored.get(desired.source.id, {}) for desired in with_columns}
+    return [edge.written(read_back.get(edge.desired.source.id, edge.content)) for edge in merged_edges], failure
+
+
+def _read_edges(client: OpenMetadataClient, edges: Sequence[DesiredEdge]) -> dict[str, JsonObject]:
+    """Existing edges by source id; several edges into one entity are read in one request."""
+    if len(edges) == 1:
+        edge = client.get_edge(edges[0].source.id, edges[0].target.id)
+        stored = {edges[0].source.id: edge} if edge is not None else {}
+    else:
+        stored = client.upstream_edges(edges[0].target.type, edges[0].target.id)
+    return {source_id: normalized(edge) or {} for source_id, edge in stored.items()}
+
+
+class _MergedEdge(NamedTuple):
+    """An edge with the content to store, which may include content from other producers."""
+
+    desired: DesiredEdge
+    record: EdgeRecord | None
+    content: JsonObject
+    created_by_us: bool
+    is_changed: bool
+
+    def written(self, remote: JsonObject) -> WrittenEdge:
+        """The edge after it was written; `remote` is its content on the server."""
+        remote_hash = content_hash(remote)
+        own_hashes = _own_hashes(self.record) if self.created_by_us else []
+        record = self.desired.to_record(self.desired.fingerprint, self.created_by_us, self.desired.content)._replace(
+            content_hash=remote_hash, earlier_hashes=[hash_ for hash_ in own_hashes if hash_ != remote_hash]
+        )
+        return WrittenEdge(record, (*self.desired.notes, *_notes_on_dropped_columns(self.content, remote)))
+
+
+def _merge(desired: DesiredEdge, record: EdgeRecord | None, remote: JsonObject | None) -> _MergedEdge:
+    """Determine the content to store for an edge."""
     matching_record = record if record and record.connects(desired.source, desired.target) else None
     created_by_us = remote is None or (matching_record is not None and matching_record.created_by_us)
     content = desired.content
@@ -165,15 +222,7 @@ def write_edge(client: OpenMetadataClient, desired: DesiredEdge, record: EdgeRec
     elif remote is not None and not _is_unchanged_remotely(remote, matching_record):
         content = _merge_contents(desired.content, remote, matching_record.content if matching_record else {})
         created_by_us = False
-    if remote != content:
-        client.put_edge((desired.source.type, desired.source.id), (desired.target.type, desired.target.id), content)
-        remote = _read_back(client, desired, content)
-    remote_hash = content_hash(remote)
-    earlier_hashes = [earlier for earlier in _own_hashes(record) if earlier != remote_hash] if created_by_us else []
-    new_record = desired.to_record(desired.fingerprint, created_by_us, desired.content)._replace(
-        content_hash=remote_hash, earlier_hashes=earlier_hashes
-    )
-    return WrittenEdge(new_record, (*desired.notes, *_notes_on_dropped_columns(content, remote)))
+    return _MergedEdge(desired, record, content, created_by_us, content != remote)
 
 
 def _own_hashes(record: EdgeRecord | None) -> list[str]:
@@ -189,13 +238,6 @@ def is_unchanged(client: OpenMetadataClient, record: EdgeRecord) -> bool:
         return True
     remote = normalized(client.get_edge(record.source.id, record.target.id))
     return remote is not None and content_hash(remote) == record.content_hash
-
-
-def _read_back(client: OpenMetadataClient, desired: DesiredEdge, sent: JsonObject) -> JsonObject:
-    """Read an edge back after a write, because the server silently drops unknown columns."""
-    if not sent.get("columnsLineage"):
-        return sent
-    return normalized(client.get_edge(desired.source.id, desired.target.id)) or {}
 
 
 def remove_edge(client: OpenMetadataClient, record: EdgeRecord) -> DeletedEdge | None:

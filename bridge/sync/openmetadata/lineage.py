@@ -17,7 +17,7 @@ from bridge.sync.openmetadata.edge_writer import (
     LineageRecord,
     details,
     remove_edge,
-    write_edge,
+    write_edges,
 )
 from bridge.sync.openmetadata.remote_entities import RemoteEntities
 from bridge.sync.sync_item import EXCLUDED, Completed, Failure, Outcome, SyncItem, fingerprint
@@ -29,6 +29,9 @@ from mappers.openmetadata import lineage_details as mapped
 #: Fingerprint of checked items. Without it, deleted edges may exist on the server again.
 _CHECKED = fingerprint("looked at")
 _MAX_NOTES = 20
+#: Edges into one entity that are read in one request before they are written one by one. The number is small, so that
+#: other producers are unlikely to change an edge between the read and the write.
+_EDGES_PER_READ = 10
 #: Maximum number of deleted edges in a record.
 _MAX_DELETED = 20
 #: Edge targets per batch of a count.
@@ -240,10 +243,12 @@ class LineagePusher:
         deleted_edges = _previously_deleted(plan.item, [desired for desired, _ in plan.upserts])
         notes = list(plan.notes)
         try:
-            for desired, record in plan.upserts:
-                written_edge = write_edge(self._ctx.client, desired, record)
-                written.append(written_edge.record)
-                notes += [note for note in written_edge.notes if note not in notes]
+            for i in range(0, len(plan.upserts), _EDGES_PER_READ):
+                edges, failure = write_edges(self._ctx.client, plan.upserts[i : i + _EDGES_PER_READ])
+                written += [edge.record for edge in edges]
+                notes += [note for edge in edges for note in edge.notes if note not in notes]
+                if failure is not None:
+                    raise failure
             for record in plan.deletes:
                 deleted_edges += filter(None, [remove_edge(self._ctx.client, record)])
                 deleted_records.append(record)
