@@ -30,6 +30,7 @@ class PipelineTask(NamedTuple):
     name: str
     sql: str | None = None
     downstream: tuple[str, ...] = ()
+    type: str | None = None
 
 
 class PipelineContent(NamedTuple):
@@ -65,11 +66,13 @@ def pipeline_requests(location: PipelineLocation, job: PipelineContent) -> tuple
 
 
 def _task_bodies(tasks: Iterable[PipelineTask]) -> list[JsonObject]:
-    """Build tasks sorted by name; of several tasks with the same name, the first is used."""
+    """Build tasks in the given order; of several tasks with the same name, the first is used."""
     names = {task.name: entity_name(task.name) for task in tasks}
     bodies_by_name: dict[str, JsonObject] = {}
-    for task in sorted(tasks, key=lambda task: task.name):
+    for task in tasks:
         body = name_keys(names[task.name])
+        if task.type:
+            body["taskType"] = task.type
         if task.sql:
             body["taskSQL"] = task.sql
         if downstream := sorted({names[task_name].name for task_name in task.downstream if task_name in names}):

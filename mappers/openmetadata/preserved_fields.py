@@ -72,6 +72,8 @@ _SERVER_MEMBERS = frozenset({"fullyQualifiedName", "href", "version", "profile",
 _TYPE_MEMBERS = frozenset(
     {"dataType", "arrayDataType", "dataLength", "precision", "scale", "dataTypeDisplay", "children"}
 )
+#: Members of a task that only lineage-bridge sets.
+_TASK_MEMBERS = frozenset({"downstreamTasks"})
 #: Location members, which are not compared: responses contain references, and the fully qualified name implies them.
 _LOCATION_MEMBERS = frozenset({"name", "service", "database", "databaseSchema", "apiCollection", "parent"})
 #: Members that users may edit; they count as different only if the entity has no value.
@@ -141,7 +143,7 @@ def _choose_value(key: str, desired: Any, existing: Any) -> Any:
     if key == "columns":
         return _merge_parts(desired, existing, _TYPE_MEMBERS)
     if key == "tasks":
-        return _merge_parts(desired, existing, frozenset())
+        return _merge_parts(desired, existing, _TASK_MEMBERS)
     return desired
 
 

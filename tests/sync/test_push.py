@@ -8,7 +8,18 @@ from bridge.sync.openmetadata.context import OpenMetadataOptions
 from bridge.sync.sync_item import Outcome
 from mappers.openmetadata.locations import ServiceLayout
 from tests import factories as make
-from tests.factories import columns, dataset, facet, field, parent, run_event, schema, spark_type, transformation
+from tests.factories import (
+    Json,
+    columns,
+    dataset,
+    facet,
+    field,
+    parent,
+    run_event,
+    schema,
+    spark_type,
+    transformation,
+)
 from tests.standins.openmetadata import reset
 from tests.sync.openmetadata_harness import HOME, LAYOUT, OpenMetadataHarness
 
@@ -179,6 +190,32 @@ def test_files_as_containers() -> None:
         assert len(synced.entities("container")) == 2
         ((_, edge),) = synced.edges().items()
         assert len(edge["columnsLineage"]) == 1
+
+
+def action_run(number: int, name: str, source: str, target: str) -> Json:
+    return run_event(
+        run=number,
+        second=number,
+        job=f"app.{name}",
+        run_facets={"parent": parent(1, "app")},
+        job_facets={"jobType": spark_type(), "sql": facet(query=f"INSERT INTO {target} SELECT * FROM {source}")},
+        inputs=[dataset(source)],
+        outputs=[dataset(target)],
+    )
+
+
+def test_tasks_are_in_execution_order_and_name_the_tasks_that_follow() -> None:
+    """The action that writes `a` reads what the action that writes `z` wrote."""
+    with OpenMetadataHarness() as synced:
+        synced.apply(
+            run_event(run=1, job="app"), action_run(2, "first", "in", "z"), action_run(3, "second", "z", "a")
+        )
+        synced.converge()
+        first, second = synced.entities("pipeline")["runs.app"]["tasks"]
+        assert (first["name"], first["downstreamTasks"], first["taskType"]) == ("write z", ["write a"], "SPARK")
+        assert (second["name"], second.get("downstreamTasks")) == ("write a", [])
+        synced.apply(action_run(4, "third", "a", "b")).converge()
+        assert synced.entities("pipeline")["runs.app"]["tasks"][1]["downstreamTasks"] == ["write b"]
 
 
 def test_spark_actions_are_tasks_of_parent_job() -> None:

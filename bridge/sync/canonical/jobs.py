@@ -1,6 +1,7 @@
 """Reads logical jobs and their tasks from the canonical store."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 import msgspec
@@ -27,10 +28,15 @@ SELECT DISTINCT job_id FROM ol_run
 WHERE org_id = ?1 AND job_id {ids} AND parent_run_id IS NULL AND least_claimant IS NOT NULL
 """
 _WRITTEN_DATASETS = """
-SELECT e.source_id, h.name FROM lineage_edge e
+SELECT e.source_id, d.class_id, h.name FROM lineage_edge e
 JOIN ol_dataset d ON d.org_id = e.org_id AND d.dataset_id = e.target_id
 JOIN ol_dataset h ON h.org_id = d.org_id AND h.dataset_id = d.class_id
 WHERE e.org_id = ?1 AND e.source_id {ids} AND e.edge_role = 'PRODUCES' AND e.target_type = 'dataset'
+"""
+_READ_DATASETS = """
+SELECT e.target_id, d.class_id FROM lineage_edge e
+JOIN ol_dataset d ON d.org_id = e.org_id AND d.dataset_id = e.source_id
+WHERE e.org_id = ?1 AND e.target_id {ids} AND e.edge_role = 'CONSUMES' AND e.source_type = 'dataset'
 """
 _FACETS = """
 SELECT owner_id, body FROM facet
@@ -39,10 +45,13 @@ WHERE org_id = ?1 AND owner_id {ids} AND about_id = ?2 AND name = ?3 AND body IS
 
 
 class CanonicalTask(NamedTuple):
-    """A task of a job, and the SQL of the task."""
+    """A task of a job, with its SQL and the tasks that read what it writes."""
 
     name: str
     sql: str | None
+    downstream: tuple[str, ...] = ()
+    #: Integration that reported it, for example SPARK.
+    type: str | None = None
     #: Spark actions shown as this task.
     actions: frozenset[bytes] = frozenset()
 
@@ -144,27 +153,67 @@ def _links(db: Database, org: str, sql: str, ids: Collection[bytes]) -> dict[byt
     return linked
 
 
+class _TaskBuilder:
+    """Collects the actions that are shown as one task."""
+
+    def __init__(self) -> None:
+        self.statements: list[str] = []
+        self.actions: set[bytes] = set()
+        self.written: set[bytes] = set()
+
+
 def _tasks(
     db: Database, org: str, rule: FoldingRule, family: _JobFamily, jobs: Collection[bytes]
 ) -> dict[bytes, tuple[CanonicalTask, ...]]:
     """Build tasks: each is named after the dataset it writes, and has its alphabetically first SQL statement."""
     steps = {job: list(family.steps(job, rule)) for job in jobs}
-    actions = {action for job_steps in steps.values() for action, _ in job_steps}
-    written: dict[bytes, set[str]] = {}
-    for action, name in db.fetch_for_ids(_WRITTEN_DATASETS, sorted(actions), org):
-        written.setdefault(action, set()).add(name)
+    actions = sorted({action for job_steps in steps.values() for action, _ in job_steps})
+    written: dict[bytes, set[tuple[str, bytes]]] = {}
+    for action, dataset, name in db.fetch_for_ids(_WRITTEN_DATASETS, actions, org):
+        written.setdefault(action, set()).add((name, dataset))
+    read: dict[bytes, set[bytes]] = {}
+    for action, dataset in db.fetch_for_ids(_READ_DATASETS, actions, org):
+        read.setdefault(action, set()).add(dataset)
     sql = facet_texts(db, org, actions, "sql", "query")
     tasks: dict[bytes, tuple[CanonicalTask, ...]] = {}
     for job, job_steps in steps.items():
-        statements: dict[str, list[str]] = {}
-        actions_by_task: dict[str, set[bytes]] = {}
+        builders: dict[str, _TaskBuilder] = {}
         for action, application in job_steps:
-            for target in sorted(written.get(action, ())):
-                name = step_name(rule, family.rows[action].name, application, target)
-                statements.setdefault(name, []).extend(filter(None, [sql.get(action)]))
-                actions_by_task.setdefault(name, set()).add(action)
-        tasks[job] = tuple(
-            CanonicalTask(name, min(texts, default=None), frozenset(actions_by_task[name]))
-            for name, texts in sorted(statements.items())
-        )
+            for name, dataset in sorted(written.get(action, ())):
+                builder = builders.setdefault(
+                    step_name(rule, family.rows[action].name, application, name), _TaskBuilder()
+                )
+                builder.statements += filter(None, [sql.get(action)])
+                builder.actions.add(action)
+                builder.written.add(dataset)
+        tasks[job] = _in_execution_order(builders, read, family)
     return tasks
+
+
+def _in_execution_order(
+    builders: dict[str, _TaskBuilder], read: Mapping[bytes, AbstractSet[bytes]], family: _JobFamily
+) -> tuple[CanonicalTask, ...]:
+    """Sort tasks so that each follows the tasks that write what it reads; independent tasks are sorted by name."""
+    upstream: dict[str, set[str]] = {}
+    for name, builder in builders.items():
+        inputs = {dataset for action in builder.actions for dataset in read.get(action, ())}
+        upstream[name] = {other for other in builders if other != name and builders[other].written & inputs}
+    tasks: list[CanonicalTask] = []
+    remaining = sorted(builders)
+    while remaining:
+        # tasks that read each other's outputs have no order: the first by name goes first
+        name = next((name for name in remaining if upstream[name].isdisjoint(remaining)), remaining[0])
+        remaining.remove(name)
+        builder = builders[name]
+        downstream = tuple(sorted(other for other, names in upstream.items() if name in names))
+        types = {family.rows[action].integration for action in builder.actions} - {None}
+        tasks.append(
+            CanonicalTask(
+                name,
+                min(builder.statements, default=None),
+                downstream,
+                min(filter(None, types), default=None),
+                frozenset(builder.actions),
+            )
+        )
+    return tuple(tasks)

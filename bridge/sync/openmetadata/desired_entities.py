@@ -169,7 +169,7 @@ def desired_pipelines(
 
 def _desired_pipeline(item: SyncItem, job: CanonicalJob, options: OpenMetadataOptions) -> DesiredEntity:
     location = locate_job(options.layout, job.namespace, job.name, job.integration)
-    tasks = tuple(PipelineTask(task.name, task.sql, ()) for task in job.tasks)
+    tasks = tuple(PipelineTask(task.name, task.sql, task.downstream, task.type) for task in job.tasks)
     service, own = pipeline_requests(location, PipelineContent(job.name, job.description, job.source_url, tasks))
     in_own_service = find_mapping(options.layout.mappings, job.namespace) is None
     candidate = EntityCandidate((service,), own, in_own_service)

@@ -66,7 +66,7 @@ def test_invalid_names_are_replaced_and_displayed() -> None:
     ("tasks", "expected"),
     [
         ((), None),
-        ((PipelineTask("b"), PipelineTask("a", "select 1")), [{"name": "a", "taskSQL": "select 1"}, {"name": "b"}]),
+        ((PipelineTask("b"), PipelineTask("a", "select 1", (), "SPARK")), [{"name": "b"}, {"name": "a", "taskType": "SPARK", "taskSQL": "select 1"}]),
         ((PipelineTask("a", None, ("c", "b", "gone", "b")), PipelineTask("b"), PipelineTask("c")), [{"name": "a", "downstreamTasks": ["b", "c"]}, {"name": "b"}, {"name": "c"}]),
         ((PipelineTask("a", "first"), PipelineTask("a", "second")), [{"name": "a", "taskSQL": "first"}]),
         (
@@ -79,7 +79,7 @@ def test_invalid_names_are_replaced_and_displayed() -> None:
         ((PipelineTask("a::b", "theirs"), PipelineTask(entity_name("a::b").name, "mine")), [{"name": entity_name("a::b").name, "displayName": "a::b", "taskSQL": "theirs"}]),
     ],
 )  # fmt: skip
-def test_tasks_are_sorted_and_list_downstream_tasks(
+def test_tasks_keep_their_order_and_list_downstream_tasks(
     tasks: tuple[PipelineTask, ...], expected: list[dict[str, Any]] | None
 ) -> None:
     _, pipeline = pipeline_requests(locate_job(MAPPED, "prod", "j", None), PipelineContent("j", tasks=tasks))
@@ -96,9 +96,12 @@ def test_pipeline_contains_only_known_members() -> None:
 
 
 @given(st.lists(st.builds(PipelineTask, st.text(max_size=4), st.none(), st.tuples(st.text(max_size=4))), max_size=8))
-def test_order_of_tasks_does_not_matter(tasks: list[PipelineTask]) -> None:
+def test_order_of_tasks_changes_only_their_order(tasks: list[PipelineTask]) -> None:
     def build(tasks: list[PipelineTask]) -> Any:
-        return pipeline_requests(locate_job(MAPPED, "prod", "j", None), PipelineContent("j", tasks=tuple(tasks)))[1]
+        _, pipeline = pipeline_requests(
+            locate_job(MAPPED, "prod", "j", None), PipelineContent("j", tasks=tuple(tasks))
+        )
+        return sorted(pipeline.body.get("tasks", ()), key=lambda task: task["name"])
 
     distinct_tasks = list({task.name: task for task in tasks}.values())
     assert build(distinct_tasks) == build(distinct_tasks[::-1])
