@@ -213,7 +213,7 @@ def test_tasks_are_in_execution_order_and_name_the_tasks_that_follow() -> None:
         synced.converge()
         first, second = synced.entities("pipeline")["runs.app"]["tasks"]
         assert (first["name"], first["downstreamTasks"], first["taskType"]) == ("write z", ["write a"], "SPARK")
-        assert (second["name"], second.get("downstreamTasks")) == ("write a", [])
+        assert (second["name"], second.get("downstreamTasks")) == ("write a", None)
         synced.apply(action_run(4, "third", "a", "b")).converge()
         assert synced.entities("pipeline")["runs.app"]["tasks"][1]["downstreamTasks"] == ["write b"]
 

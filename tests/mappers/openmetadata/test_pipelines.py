@@ -105,7 +105,7 @@ def test_order_of_tasks_changes_only_their_order(tasks: list[PipelineTask]) -> N
 
     distinct_tasks = list({task.name: task for task in tasks}.values())
     assert build(distinct_tasks) == build(distinct_tasks[::-1])
-    names = [task["name"] for task in build(tasks).body.get("tasks", [])]
+    names = [task["name"] for task in build(tasks)]
     assert names == [*dict.fromkeys(names)]
 
 
