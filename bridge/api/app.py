@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from fastapi import FastAPI, Request
 from starlette.exceptions import HTTPException
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
@@ -27,11 +27,14 @@ from bridge.bootstrap.versions import open_command_context
 from bridge.intake.event_reader import EventReader
 from bridge.intake.group_commit import GroupCommitter
 from bridge.intake.legacy import LegacyReader
+from bridge.queries.dataset import DatasetQuery
 from bridge.queries.query import QueryService
+from bridge.queries.routes import name_route
 from bridge.settings.model import Settings
 from bridge.settings.target_names import TargetName
 from bridge.store.connect import StoreUrl
 from bridge.store.writer import Writer
+from mappers.openmetadata.entity_requests import DATASET_PAGE
 
 #: Required scope of each route; a test checks that the list is complete.
 ROUTE_SCOPES: dict[str, Literal["ingest", "read", "operate"] | None] = {
@@ -40,6 +43,7 @@ ROUTE_SCOPES: dict[str, Literal["ingest", "read", "operate"] | None] = {
     "/api/v1/dataset/register": "ingest",
     "/api/v1/legacy/register_dataset": "ingest",
     "/api/v1/legacy/register_process": "ingest",
+    DATASET_PAGE: None,  # only redirects
     "/healthz": None,
     "/readyz": None,
     "/metrics": "operate",
@@ -156,6 +160,11 @@ def build_app(state: AppState) -> Any:
     add_legacy_routes(app, lambda: state.intake, state.legacy)
     app.router.routes.extend(query_routes(lambda: state.queries, state.authorize))
     app.router.routes.extend(command_routes(state.command_services))
+
+    @app.get(DATASET_PAGE, include_in_schema=False)
+    async def dataset_page(request: Request) -> Response:
+        """Redirect links from other tools to the JSON of a dataset."""
+        return RedirectResponse(f"{name_route(DatasetQuery)}?{request.url.query}")
 
     @app.head("/healthz", include_in_schema=False)
     @app.get("/healthz")

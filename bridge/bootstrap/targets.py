@@ -152,6 +152,7 @@ def openmetadata_options(settings: Settings) -> OpenMetadataOptions:
         vocabulary=tag_vocabulary(openmetadata.governance),
         conflicts=openmetadata.governance.conflicts,
         conflicts_by_field=tuple(sorted(openmetadata.governance.conflicts_of.items())),
+        public_url=settings.server.public_url,
     )
 
 

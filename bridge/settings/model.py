@@ -7,7 +7,7 @@ from pydantic import Field, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from bridge.settings.base import Section
+from bridge.settings.base import Section, ServerUrl
 from bridge.settings.openmetadata import OpenMetadataSettings
 from bridge.settings.targets import MarquezSettings, WebhookSettings
 from bridge.store.connect import StoreUrl
@@ -55,6 +55,7 @@ class ServerSettings(Section):
 
     host: str = "127.0.0.1"
     port: int = Field(default=8090, ge=0, le=65535)
+    public_url: ServerUrl = None
     drain_seconds: int = Field(default=10, ge=1)
     api_keys: list[ApiKey] = Field(default=[], validate_default=True)
 

@@ -7,7 +7,7 @@ omitted.
 import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from mappers.canonical.columns import SchemaColumn
 from mappers.canonical_json import JsonObject
@@ -24,6 +24,8 @@ _SERVICE_COLLECTIONS = {
     "mlmodelService": "services/mlmodelServices",
     "pipelineService": "services/pipelineServices",
 }
+#: Path of the page of a dataset.
+DATASET_PAGE = "/dataset"
 _PARENT_KEYS = {"databases": "service", "databaseSchemas": "database", "apiCollections": "service"}
 #: Column types by the type of message field that represents them.
 _COLUMN_TYPES = {
@@ -73,6 +75,8 @@ class DatasetContent(NamedTuple):
     format: str | None = None
     columns: tuple[SchemaColumn, ...] = ()
     full_path: str | None = None
+    #: URL of its page in lineage-bridge.
+    page: str | None = None
 
 
 class DatasetRequests(NamedTuple):
@@ -92,8 +96,14 @@ def dataset_requests(location: EntityLocation, dataset: DatasetContent) -> Datas
         **name_keys(location.name),
         **description_keys(dataset.description),
         **_BODY_BUILDERS[location.kind](location, dataset, columns, parents[-1].fqn),
+        **({"sourceUrl": dataset.page} if dataset.page else {}),
     }
     return DatasetRequests(parents, EntityRequest(_COLLECTIONS[location.kind], location.fqn, body), columns)
+
+
+def dataset_page(public_url: str, namespace: str, name: str) -> str:
+    """URL of the page of a dataset in lineage-bridge."""
+    return f"{public_url.rstrip('/')}{DATASET_PAGE}?{urlencode({'namespace': namespace, 'name': name})}"
 
 
 def service_request(service: ServiceRef) -> EntityRequest:

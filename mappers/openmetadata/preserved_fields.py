@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from mappers.canonical_json import JsonObject
+from mappers.openmetadata.entity_requests import DATASET_PAGE
 
 #: Fields that a PUT erases if it omits them, by collection.
 FIELDS_ERASED_BY_PUT: Mapping[str, tuple[str, ...]] = {
@@ -46,6 +47,8 @@ READ_FIELDS: Mapping[str, tuple[str, ...]] = {
 _PLACEHOLDERS = {"tableType", "partitions", "algorithm"}
 #: Addresses that a request may shorten to their last part; an existing address that ends with this part is kept.
 _PARTIAL_ADDRESSES = {"endpointURL", "fullPath"}
+#: Part of the URLs that lineage-bridge sets for datasets; any other URL was set by a user.
+_OWN_PAGE = f"{DATASET_PAGE}?namespace="
 #: Members that contain columns, and the name of the list of columns in them.
 _COLUMN_CONTAINERS = {
     "dataModel": "columns",
@@ -137,6 +140,8 @@ def _choose_value(key: str, desired: Any, existing: Any) -> Any:
         return existing
     if key in _PARTIAL_ADDRESSES:
         return existing if str(existing).endswith(desired) else desired
+    if key == "sourceUrl" and _OWN_PAGE in desired and _OWN_PAGE not in existing:
+        return existing
     if key in _COLUMN_CONTAINERS:
         list_name = _COLUMN_CONTAINERS[key]
         return {**existing, list_name: _merge_parts(desired.get(list_name), existing.get(list_name), _TYPE_MEMBERS)}

@@ -23,6 +23,7 @@ from bridge.store.connect import StoreUrl
 from connectors.errors import ConfigError, Unreachable
 from connectors.openlineage.http import BridgeClient
 from mappers.errors import LineageBridgeError
+from mappers.openmetadata.entity_requests import dataset_page
 from tests.api.service import PROBLEM, RunningService, settings_for
 from tests.factories import columns, dataset, field, run_event, run_uuid
 from tests.fuzz.hostile_names import HOSTILE
@@ -186,3 +187,11 @@ def test_store_errors_have_status(
     response = sample_service.get(f"/api/v1/dataset/{quote(run_uuid(1))}")
     assert (response.status_code, response.headers["content-type"]) == (status, PROBLEM)
     assert str(error) in response.json()["detail"]
+
+
+def test_link_to_a_dataset_leads_to_its_json(sample_service: RunningService) -> None:
+    names = {"namespace": "db", "name": "a b&c"}
+    response = sample_service.get(dataset_page("", *names.values()))
+    assert response.status_code == 307
+    target = httpx.URL(response.headers["location"])
+    assert (target.path, dict(target.params)) == ("/api/v1/dataset/by-name", names)

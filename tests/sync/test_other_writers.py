@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 
+from bridge.sync.openmetadata.context import OpenMetadataOptions
 from bridge.sync.sync_item import Outcome
 from tests import factories as make
 from tests.factories import columns, dataset, facet, field, parent, run_event, schema, spark_type, transformation
-from tests.sync.openmetadata_harness import OpenMetadataHarness
+from tests.sync.openmetadata_harness import LAYOUT, OpenMetadataHarness
 from tests.sync.other_writers import Person
 
 Json = dict[str, Any]
@@ -356,3 +357,22 @@ def test_keeps_edges_edited_by_people(
     assert {key: edge.get(key) for key in expected} == expected
     assert column_lines(synced) == {T + ".k": [A + ".k"], T + ".v": [A + ".v"]}
     assert synced.calls_of_next_round() == {}
+
+
+def test_datasets_link_to_their_pages_unless_a_person_set_a_link() -> None:
+    options = OpenMetadataOptions(LAYOUT, public_url="https://lineage.example.com")
+    with OpenMetadataHarness(options) as synced:
+        person = Person(synced.standin)
+        synced.apply(run_event(outputs=[dataset("a b", schema=schema("k")), dataset("t", schema=schema("k"))]))
+        synced.converge()
+        assert synced.entities("table")["warehouse.d.s.a b"]["sourceUrl"] == (
+            "https://lineage.example.com/dataset?namespace=db&name=a+b"
+        )
+        person.patch("table", "warehouse.d.s.t", {"/sourceUrl": "https://wiki/t"})
+        synced.connect(synced.rules._replace(public_url="https://new.example.com"))
+        synced.reconciler.enable()
+        synced.apply(run_event(run=2, outputs=[dataset("t", schema=schema("k", "v"))])).converge()
+        assert synced.entities("table")["warehouse.d.s.t"]["sourceUrl"] == "https://wiki/t"
+        assert synced.entities("table")["warehouse.d.s.a b"]["sourceUrl"].startswith(
+            "https://new.example.com/dataset?"
+        )

@@ -42,6 +42,8 @@ class OpenMetadataOptions(NamedTuple):
     service_description: str = ""
     #: If more deletions are pending, they wait for an operator.
     max_deletions: int = 50
+    #: URL of this service, to which datasets link.
+    public_url: str | None = None
 
 
 OpenMetadataContext: TypeAlias = TargetContext[OpenMetadataClient, OpenMetadataOptions]

@@ -15,7 +15,7 @@ from mappers.canonical_json import JsonObject
 from mappers.naming import storage_path
 from mappers.openmetadata.columns import NestedColumns
 from mappers.openmetadata.descriptions import escape_description
-from mappers.openmetadata.entity_requests import DatasetContent, EntityRequest, dataset_requests
+from mappers.openmetadata.entity_requests import DatasetContent, EntityRequest, dataset_page, dataset_requests
 from mappers.openmetadata.locations import (
     ServiceLayout,
     endpoint_url,
@@ -113,9 +113,12 @@ def desired_dataset(item: SyncItem, dataset: CanonicalDataset, options: OpenMeta
     names = [(dataset.namespace, dataset.name), *dataset.aliases]
     mapped = [name for name in names if find_mapping(options.layout.mappings, name[0])]
     own_layout = ServiceLayout((), options.layout.service, options.layout.files_as)
-    candidates_with_columns = [_candidate(options.layout, name, dataset, in_own_service=False) for name in mapped]
+    page = dataset_page(options.public_url, *names[0]) if options.public_url else None
+    candidates_with_columns = [
+        _candidate(options.layout, name, dataset, page, in_own_service=False) for name in mapped
+    ]
     if not candidates_with_columns or options.unresolved == "own_service":
-        candidate, columns = _candidate(own_layout, names[0], dataset, in_own_service=True)
+        candidate, columns = _candidate(own_layout, names[0], dataset, page, in_own_service=True)
         candidates_with_columns.append((_with_service_description(candidate, options.service_description), columns))
     candidates = tuple(candidate for candidate, _ in candidates_with_columns)
     omitted_columns = {} if options.update_on_schema_change or item.remote is None else {"columns": None}
@@ -127,9 +130,9 @@ def desired_dataset(item: SyncItem, dataset: CanonicalDataset, options: OpenMeta
 
 
 def _candidate(
-    layout: ServiceLayout, name: tuple[str, str], dataset: CanonicalDataset, *, in_own_service: bool
+    layout: ServiceLayout, name: tuple[str, str], dataset: CanonicalDataset, page: str | None, *, in_own_service: bool
 ) -> tuple[EntityCandidate, NestedColumns]:
-    requests = dataset_requests(locate_dataset(layout, *name), _content(name, dataset))
+    requests = dataset_requests(locate_dataset(layout, *name), _content(name, dataset, page))
     return EntityCandidate(
         tuple(requests.parents), requests.entity, in_own_service, is_case_insensitive(name[0])
     ), requests.columns
@@ -141,13 +144,14 @@ def _with_service_description(candidate: EntityCandidate, description: str) -> E
     return candidate._replace(parents=(service._replace(body=service.body | described), *other_parents))
 
 
-def _content(name: tuple[str, str], dataset: CanonicalDataset) -> DatasetContent:
+def _content(name: tuple[str, str], dataset: CanonicalDataset, page: str | None) -> DatasetContent:
     return DatasetContent(
         name[1],
         dataset.description,
         dataset.format,
         dataset.columns,
         storage_path(*name) or endpoint_url(*name),
+        page,
     )
 
 

@@ -4,10 +4,11 @@ from collections.abc import Callable
 
 import pytest
 
+from bridge.store.dirty_marks import mark_all
 from bridge.sync.sync_item import Outcome
 from connectors.marquez.event_log import find_logged_events
 from tests.factories import Json, dataset, facet, job_event, parent, run_event, run_uuid
-from tests.standins.faults import Fault, html
+from tests.standins.faults import Fault, error, html
 from tests.standins.marquez import half_written
 from tests.stores import as_bytes
 from tests.sync.marquez.marquez_harness import MarquezHarness
@@ -86,6 +87,15 @@ def test_dead_letter_is_retried_only_after_run_changes(synced: MarquezHarness) -
     assert synced.write_count() == before
     synced.apply(run(1, "FAIL", 30)).converge()
     assert synced.run_state(1) == "FAILED"
+
+
+def test_rejected_change_of_a_pushed_job_remains_a_dead_letter(synced: MarquezHarness) -> None:
+    synced.apply(job_event(outputs=[dataset("out")])).converge()
+    synced.standin.faults.next(error(400), method="POST", path="/lineage")
+    synced.apply(job_event(second=1, outputs=[dataset("other")])).converge()
+    mark_all(synced.store.db, "default", "marquez", synced.clock())
+    synced.converge()
+    assert [item.kind for item in synced.items_by(Outcome.DEAD)] == ["job"]
 
 
 def test_lost_response_does_not_duplicate_event(synced: MarquezHarness) -> None:
