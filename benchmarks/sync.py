@@ -1,6 +1,6 @@
 """Measures the sync to OpenMetadata against a stand-in in a separate process.
 
-python -m benchmarks.sync                  10,000 tables, and 30 seconds of events twice; about three minutes
+python -m benchmarks.sync                  1,000 tables, and 30 seconds of events twice; about two minutes
 python -m benchmarks.sync --tables 2000 --seconds 10
 """
 

@@ -52,6 +52,14 @@ SELECT n.namespace_uri, d.name, d.class_id FROM ol_dataset d
 JOIN ol_namespace n ON n.org_id = d.org_id AND n.namespace_id = d.namespace_id
 WHERE d.org_id = ?1 AND d.dataset_id {ids}
 """
+#: Names of datasets under which runs read or wrote them.
+_NAMES_IN_RUNS = """
+SELECT d.class_id, n.namespace_uri, d.name FROM ol_dataset d
+JOIN ol_namespace n ON n.org_id = d.org_id AND n.namespace_id = d.namespace_id
+WHERE d.org_id = ?1 AND d.class_id {ids} AND (
+  EXISTS (SELECT 1 FROM ol_run_output t WHERE t.org_id = d.org_id AND t.dataset_id = d.dataset_id)
+  OR EXISTS (SELECT 1 FROM ol_run_input i WHERE i.org_id = d.org_id AND i.dataset_id = d.dataset_id))
+"""
 _COLUMNS = "SELECT class_id, columns_json FROM class_schema WHERE org_id = ?1 AND class_id {ids}"
 _decoder: msgspec.json.Decoder[dict[str, Any]] = msgspec.json.Decoder(dict[str, Any])
 
@@ -81,7 +89,7 @@ class MarquezJob(NamedTuple):
 
 
 class MarquezDataset(NamedTuple):
-    """A dataset under its preferred name, with columns and governance facet."""
+    """A dataset under a name that runs use, or else under its preferred name, with columns and governance facet."""
 
     namespace: str
     name: str
@@ -144,8 +152,14 @@ def read_datasets(db: Database, org: str, groups: Collection[bytes]) -> dict[byt
         for key, columns_json in db.fetch_for_ids(_COLUMNS, group_ids, org)
     }
     name_counts = {bytes(key): count for key, count in db.fetch_for_ids(_NAME_COUNTS, group_ids, org)}
+    names_in_runs: dict[bytes, set[tuple[str, str]]] = {}
+    for group_id, namespace, name in db.fetch_for_ids(_NAMES_IN_RUNS, group_ids, org):
+        names_in_runs.setdefault(group_id, set()).add((namespace, name))
     datasets = {}
-    for group_id, (namespace, name) in dataset_names(db, org, group_ids).items():
+    for group_id, preferred_name in dataset_names(db, org, group_ids).items():
+        names = names_in_runs.get(group_id, {preferred_name})
+        # Marquez does not join an alias with the dataset that its runs name
+        namespace, name = preferred_name if preferred_name in names else min(names)
         datasets[group_id] = MarquezDataset(
             namespace,
             name,

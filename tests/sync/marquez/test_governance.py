@@ -113,3 +113,14 @@ def test_comparison_restores_changed_governance_metadata(synced: MarquezHarness)
     synced.compare()
     assert (synced.client.get_dataset("db", "out") or {})["description"] == "all"
     assert synced.job_io("nightly") == (["in"], [])
+
+
+def test_metadata_of_an_alias_is_sent_under_the_name_that_runs_use(synced: MarquezHarness) -> None:
+    table = symlinks("sales.orders", namespace="hive://m:9083")
+    synced.apply(run_event(second=1, outputs=[dataset("/data/orders", "file", symlinks=table)]))
+    facets = {"lineageBridge_governance": facet(description="all orders")}
+    synced.apply(dataset_event(2, dataset("sales.orders", "hive://m:9083", **facets))).converge()
+    (event,) = (
+        request.json() for request in synced.standin.journal.requests if b'"dataset":' in (request.body or b"")
+    )
+    assert event["dataset"]["name"] == "/data/orders"
