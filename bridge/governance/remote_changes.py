@@ -93,7 +93,7 @@ class RemoteChangeImporter:
         return ImportedChange(name, messages, file_edit)
 
     def _write_patch(self, directory: Path, file_edit: FileEdit) -> None:
-        """Write the patch of an asset file. It replaces the previous patch, because it contains the same changes."""
+        """Write the patch of an asset file. A new patch replaces an older one, whose changes it includes."""
         file = directory / f"{_UNSAFE_CHARACTERS.sub('_', file_edit.source).strip('_')}.patch"
         try:
             directory.mkdir(parents=True, exist_ok=True)

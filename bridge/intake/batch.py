@@ -14,7 +14,7 @@ _BATCH_SIZE = 500
 
 
 def write_events(events: Iterable[bytes], reader: EventReader, writer: Writer, source: str) -> dict[int, str]:
-    """Write events in batches, and return the reasons of those that were rejected, by index."""
+    """Write events in batches. Return the reason for each rejected event by the index of the event."""
     rejected: dict[int, str] = {}
     for batch in chunked(enumerate(events), _BATCH_SIZE):
         items = [(index, reader.read(payload, source)) for index, payload in batch]

@@ -39,7 +39,7 @@ class _ExportedLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
 
 class ExportedEvent(_ExportedLine, frozen=True, kw_only=True, omit_defaults=True, tag="event"):
-    """An event of the log with its receipt: source, number of receipts, time, notes."""
+    """An event of the log with its source, number of receipts, time and notes."""
 
     received_at: _Timestamp
     historical: bool

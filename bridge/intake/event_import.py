@@ -92,7 +92,7 @@ class EventImporter:
         self._writer.close()
 
     def _missing_items(self, parsed: list[_ImportedEvent | RejectedInput]) -> list[IncomingEvent | RejectedInput]:
-        """Return the inputs for which the export counts more receipts than the store, or contains a first merge."""
+        """Return items with what the store lacks: new inputs, further receipts, or a first successful merge."""
         events = [item for item in parsed if isinstance(item, _ImportedEvent)]
         rows = self._db.fetch_for_keys(_STORED_EVENTS, sorted({event.key for event in events}), self._org)
         stored = {

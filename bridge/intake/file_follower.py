@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 class FileFollower:
-    """Follows files until stopped, by polling: it works on every file system, and costs a stat call per idle file."""
+    """Follows files until stopped. Polling works on every file system, and costs one stat call per idle file."""
 
     def __init__(
         self,

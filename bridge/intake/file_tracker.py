@@ -35,7 +35,7 @@ class FollowedFile:
         return FilePosition(self.name, self.fingerprint, self.end)
 
     def former_names(self) -> list[str]:
-        """Return names under which the position may be stored if the file was rotated while not followed."""
+        """Return the names that the file may have had before a rotation, under which its position may be stored."""
         return [stored_path(path) for path in names_before_rotation(self.path)]
 
     def has_incomplete_line(self) -> bool:

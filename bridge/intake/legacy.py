@@ -39,7 +39,7 @@ class LegacyInputKind(NamedTuple):
 
 
 class LegacyReader:
-    """Translates legacy bodies to OpenLineage events and parses these."""
+    """Translates legacy bodies to OpenLineage events, and parses the events."""
 
     def __init__(self, reader: EventReader, namespaces: LegacyNamespaces) -> None:
         self._reader = reader

@@ -58,7 +58,7 @@ class InputResolver:
         return None if content is None else decode_version_manifest(content, file)
 
     def outputs_upstream_of(self, dataset: DatasetLocation, outputs: Mapping[DatasetLocation, str]) -> list[str]:
-        """Return the outputs from which a dataset derives. Reading the dataset would create a cycle."""
+        """Return the outputs from which a dataset derives. If there are any, reading it would create a cycle."""
         query = LineageQuery(namespace=dataset.namespace, name=dataset.name, direction="upstream", depth=_MAX_DEPTH)
         try:
             edges = self._backend.query(query).edges

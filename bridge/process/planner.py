@@ -275,7 +275,7 @@ def _locate(
 
 
 def _was_rolled_back(version: str | None, publications: Iterable[Publication]) -> bool:
-    """Return True if the newest publication that involves a version was a rollback from it."""
+    """Return True if the newest publication that involves a version rolled the version back."""
     if version is None:
         return False
     for publication in publications:

@@ -69,7 +69,7 @@ class ViewBuilder:
         self._register_view(step.name, frame)
 
     def replace_with_written(self, name: str, frame: DataFrame) -> None:
-        """Replace a step's view with its written rows, from which later steps read and their lineage starts."""
+        """Replace a step's view with its written rows. Later steps read them, and their lineage starts there."""
         self._written_lineage[name] = self.column_lineage(name)
         self._sources.add(name.lower())
         self._register_view(name, frame)

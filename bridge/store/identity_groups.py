@@ -1,4 +1,4 @@
-"""Identity groups (datasets connected by live symlinks): looks them up, and maintains members and activity."""
+"""Looks up and maintains identity groups, which are datasets connected by live symlinks."""
 
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
@@ -83,7 +83,7 @@ WHERE org_id = ?1 AND class_id = ?2
 
 
 def update_is_active(db: Database, org: str, changes: Reducer, regrouped: set[bytes]) -> None:
-    """Derive `ol_dataset.is_active` from drops, renames and later writes. All datasets of a group get one value."""
+    """Derive `ol_dataset.is_active` from drops, renames and later writes. Group members get the same value."""
     datasets = set(regrouped)
     datasets.update(row.dataset_id for row in changes.rows(RunOutputRow))
     datasets.update(row.dataset_id for row in changes.rows(DatasetRow) if row.retired_at is not None)

@@ -22,8 +22,8 @@ def partition_name(day: int) -> str:
 def create_partitions(driver: Any, day: int) -> None:
     """Create missing partitions for the day before `day`, for `day` and for the next seven days.
 
-    Events of other days are stored in the default partition; so are all events of a day if its first event arrived
-    before its partition existed.
+    Events of other days are stored in the default partition. So are all events of a day whose first event arrived
+    before the partition existed.
     """
     for partition_day in range(day - 1, day + _DAYS_AHEAD + 1):
         name = partition_name(partition_day)

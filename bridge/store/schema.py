@@ -67,8 +67,8 @@ def upgrade_sqlite(path: Path) -> None:
 def upgrade_postgres(url: str, name: str) -> None:
     """Create the store in its database or upgrade it. Raises IncompatibleStore if its schema is newer.
 
-    Daemons that start at the same time wait for each other. Creates the partitions of the event log for the next
-    days.
+    Daemons that start at the same time wait for each other. Also creates the partitions of the event log for the
+    next days.
     """
     import psycopg  # noqa: PLC0415 - an optional dependency
     import sqlalchemy as sa  # noqa: PLC0415 - not needed by SQLite stores that are up to date

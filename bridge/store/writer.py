@@ -155,7 +155,7 @@ class Writer:
         self._identity_groups.remember_symlinks(staged.changes)
 
     def _without_rejected_rows(self, item: IncomingEvent | RejectedInput) -> IncomingEvent | RejectedInput:
-        """Replace an event that the store rejects by the same event with the reason instead of rows."""
+        """Return the item. If the store rejects an event, the reason replaces the event's rows."""
         if isinstance(item, RejectedInput):
             return item
         try:

@@ -48,7 +48,7 @@ class PublicationEntry(NamedTuple):
 
 
 class PublicationHistory:
-    """Reads the publication history of datasets, given by their groups."""
+    """Reads the publication history of datasets, which are identified by their group ids."""
 
     def __init__(self, db: Database, org: str) -> None:
         self._db = db

@@ -84,7 +84,7 @@ class Version(NamedTuple):
 
 
 class VersionReader:
-    """Finds versions of datasets, given by their groups."""
+    """Finds versions of datasets, which are identified by their group ids."""
 
     def __init__(self, db: Database, org: str) -> None:
         self._db = db

@@ -97,7 +97,7 @@ class RetirementPolicy:
         return sorted(starts, reverse=True)[:limit]
 
     def _possibly_retired_jobs(self, earliest_seen: dict[bytes, int]) -> Iterable[bytes]:
-        """Yield the jobs with enough runs since their oldest edge was last seen that the edge may be retired."""
+        """Yield the jobs that had enough runs since their oldest edge was seen to retire the edge."""
         offset = self._rule.retire_after - 1
         nth_starts = dict(
             self._db.fetch_for_ids(_NTH_NEWEST_START, sorted(earliest_seen), self._org, self._until, offset)

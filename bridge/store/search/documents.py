@@ -65,7 +65,7 @@ def _object_list(body: dict[str, Any], key: str) -> Iterator[dict[str, Any]]:
 
 
 def governance_terms(governance: dict[str, Any]) -> list[str]:
-    """List the terms by which a dataset under governance is found: tags, classifications, terms, domain, products."""
+    """List the search terms of a governance facet: tags, classifications, glossary terms, domain and others."""
     terms = [
         term
         for key in ("tags", "classifications", "glossaryTerms", "dataProducts")
@@ -88,7 +88,7 @@ def _string_value(body: dict[str, Any], key: str) -> str:
 
 
 def _tag_keys_and_values(body: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """List the tags of a dataset or job and of its columns, each with its value unless that is `true`."""
+    """Yield the keys and values of tags. The value `true` is replaced by an empty string."""
     for tag in _object_list(body, "tags"):
         if key := _string_value(tag, "key"):
             value = _string_value(tag, "value")
@@ -186,7 +186,7 @@ def _build_document(kind: str, entry: bytes, members: list[_Member], facts: Rela
 
 
 def _newest_value(values: Iterable[tuple[bytes | None, str | None]]) -> str | None:
-    """Select the newest value among the values of all names of a dataset or job."""
+    """Return the newest value among all names of a dataset or job."""
     candidates = [(order or b"", value or "") for order, value in values]
     _, newest = max(candidates)
     return newest or None
