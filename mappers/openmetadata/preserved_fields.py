@@ -136,12 +136,10 @@ def _reference(value: Mapping[str, Any]) -> JsonObject:
 
 def _choose_value(key: str, desired: Any, existing: Any) -> Any:
     """Choose between the desired and the existing value; columns and tasks are merged."""
-    if not desired or key in _PLACEHOLDERS:
+    if not desired or key in _PLACEHOLDERS or (key == "sourceUrl" and _is_link_of_user(desired, existing)):
         return existing
     if key in _PARTIAL_ADDRESSES:
         return existing if str(existing).endswith(desired) else desired
-    if key == "sourceUrl" and _OWN_PAGE in desired and _OWN_PAGE not in existing:
-        return existing
     if key in _COLUMN_CONTAINERS:
         list_name = _COLUMN_CONTAINERS[key]
         return {**existing, list_name: _merge_parts(desired.get(list_name), existing.get(list_name), _TYPE_MEMBERS)}
@@ -150,6 +148,11 @@ def _choose_value(key: str, desired: Any, existing: Any) -> Any:
     if key == "tasks":
         return _merge_parts(desired, existing, _TASK_MEMBERS)
     return desired
+
+
+def _is_link_of_user(desired: str, existing: str) -> bool:
+    """True if our link to a dataset would replace a link that a user set."""
+    return _OWN_PAGE in desired and _OWN_PAGE not in existing
 
 
 def _merge_parts(
