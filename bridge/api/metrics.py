@@ -49,7 +49,7 @@ class Metrics:
             self._contract_checks.labels(result=result)
         self._merged = {merged: self._accepted.labels(merged=str(merged).lower()) for merged in (True, False)}
         for reason in _REJECTION_REASONS:
-            self._rejected.labels(reason=reason)  # start at 0: a counter that starts at 1 shows no increase
+            self._rejected.labels(reason=reason)  # created at 0: a counter that starts at 1 shows no increase
         self._add_gauge("lineage_bridge_events_waiting", "Events waiting for a commit", committer.pending_events)
         self._add_gauge(
             "lineage_bridge_oldest_pending_age_seconds",

@@ -104,9 +104,8 @@ class SyncMetrics:
             self._gauges[name].labels(target=target).set_function(get_value)
 
         def count_call(kind: str) -> None:
-            self._failed_calls.labels(
-                target=target, kind=kind
-            )  # start at 0: a counter that starts at 1 shows no increase
+            # Create the counter of failures at 0, because a counter that starts at 1 shows no increase.
+            self._failed_calls.labels(target=target, kind=kind)
             self._calls.labels(target=target, kind=kind).inc()
 
         def count_failure(kind: str) -> None:

@@ -51,6 +51,9 @@ def resolved_lines(version: "ResolvedVersion") -> Iterator[str]:
         "version": "by name",
         "pin": f"pinned as {version.pin}",
     }[version.by]
+    partitions = None
+    if version.partitions is not None:
+        partitions = ", ".join(version.partitions) or "unnamed part"
     facts = {
         "how": selection,
         "path": version.path,
@@ -61,7 +64,7 @@ def resolved_lines(version: "ResolvedVersion") -> Iterator[str]:
         "bytes": version.bytes,
         "files": version.files,
         "checksum": version.checksum,
-        "partitions": None if version.partitions is None else ", ".join(version.partitions) or "unnamed part",
+        "partitions": partitions,
         "invalid": version.invalid,
         "note": _LIVE if version.live else None,
     }

@@ -38,7 +38,8 @@ def _impact_lines(result: "ImpactResult") -> Iterator[str]:
         yield f"{len(nodes)} {label}"
         for node in nodes:
             owners = f"   [{', '.join(node.owners)}]" if node.owners else ""
-            sla = "   SLA " + " ".join(f"{key}={value}" for key, value in node.sla.items()) if node.sla else ""
+            sla_terms = " ".join(f"{key}={value}" for key, value in (node.sla or {}).items())
+            sla = f"   SLA {sla_terms}" if sla_terms else ""
             yield escape(f"  {node.distance:>3}  {node.namespace} {node.name}{owners}{sla}")
     yield escape(f"owners: {', '.join(result.owners) or 'none'}")
     yield from truncation_note(result.cut)

@@ -11,7 +11,7 @@ from bridge.cli.ingest_report import print_rejections, show_progress
 from bridge.cli.options import Config, load_settings
 from bridge.cli.output import escape
 
-#: Maximum number of damaged lines that are reported individually.
+#: Maximum number of damaged lines that are problem_numbers individually.
 _MAX_REPORTED = 20
 
 
@@ -35,10 +35,10 @@ def import_events(
     if not is_stdin and not file.is_file():
         raise typer.BadParameter(f"no such file: {file}")
     tune_garbage_collector()
-    reported = count(1)
+    problem_numbers = count(1)
 
     def report_damaged(problem: str) -> None:
-        if next(reported) <= _MAX_REPORTED:
+        if next(problem_numbers) <= _MAX_REPORTED:
             typer.echo(escape(f"error: {file}: {problem}"), err=True)
 
     with closing(make_event_importer(settings)) as importer:

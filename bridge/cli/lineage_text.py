@@ -43,9 +43,8 @@ def _branch_lines(start: str, children: "dict[str, list[EdgeResult]]", direction
         yield f"{indent}{connector} {_edge_line(edge, direction)}{note}"
         if neighbor is not None and not is_repeated:
             drawn.add(neighbor.id)
-            stack.append(
-                (indent + ("   " if is_last else "│  "), iter(_with_last_flag(children.get(neighbor.id, []))))
-            )
+            child_indent = indent + ("   " if is_last else "│  ")
+            stack.append((child_indent, iter(_with_last_flag(children.get(neighbor.id, [])))))
 
 
 def _neighbor(edge: "EdgeResult", direction: "Direction") -> "NodeReference | None":

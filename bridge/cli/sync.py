@@ -14,6 +14,7 @@ from bridge.cli.options import (
     DatasetNamespace,
     Target,
     Url,
+    dataset_parameters,
     load_settings,
     resolve_target,
 )
@@ -170,13 +171,7 @@ def _sync_explanation(
     from bridge.queries.sync_items import DatasetSyncQuery, JobSyncQuery
 
     if not job:
-        return runner.run_or_exit(
-            DatasetSyncQuery(
-                target=target.value,
-                namespace=None if name is None else namespace,
-                name=namespace if name is None else name,
-            )
-        )
+        return runner.run_or_exit(DatasetSyncQuery(target=target.value, **dataset_parameters(namespace, name)))
     if name is None:
         raise typer.BadParameter("a job requires NAMESPACE and NAME")
     return runner.run_or_exit(JobSyncQuery(target=target.value, namespace=namespace, name=name))

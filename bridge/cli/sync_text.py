@@ -113,7 +113,8 @@ def explanation_lines(explanation: "SyncExplanation") -> Iterator[str]:
 
 
 def _item_lines(item: "SyncItemResult") -> Iterator[str]:
-    yield f"  {item.kind}: {item.outcome or 'never pushed'}" + (f" at {item.settled_at}" if item.settled_at else "")
+    settled = f" at {item.settled_at}" if item.settled_at else ""
+    yield f"  {item.kind}: {item.outcome or 'never pushed'}{settled}"
     if item.entity:
         origin = "created by lineage-bridge" if item.entity.ours else "created elsewhere"
         yield f"    entity: {item.entity.type} {item.entity.name}, {origin}"

@@ -46,7 +46,8 @@ def _merge_governance(base: Mapping[str, Any], override: Mapping[str, Any]) -> d
         facet[CUSTOM] = {**base[CUSTOM], **override[CUSTOM]}
     if COLUMNS in base and COLUMNS in override:
         columns = {column["name"]: column for column in base[COLUMNS]}
-        columns |= {column["name"]: columns.get(column["name"], {}) | column for column in override[COLUMNS]}
+        for column in override[COLUMNS]:
+            columns[column["name"]] = columns.get(column["name"], {}) | column
         facet[COLUMNS] = list(columns.values())
     return facet
 

@@ -73,11 +73,11 @@ class AssetWatcher:
 
         Returns the number of changed datasets and the number of problems.
         """
-        now = self._clock()
+        started_at = self._clock()
         stamps = {
             str(path): file_stamp(path) for location in self._locations for path in [location, *location.rglob("*")]
         }
-        if stamps == self._stamps and now < self._next_match_at:
+        if stamps == self._stamps and started_at < self._next_match_at:
             return 0, 0
         files_changed = stamps != self._stamps
         self._stamps = stamps
@@ -85,9 +85,9 @@ class AssetWatcher:
         applied = self._applier.apply(result.loaded)
         finished_at = self._clock()
         has_unmatched = applied.pending or any(entry.asset.is_pattern for entry in result.loaded)
-        self._next_match_at = (
-            finished_at + max(_MATCH_SECONDS, _PAUSE_FACTOR * (finished_at - now)) if has_unmatched else math.inf
-        )
+        self._next_match_at = math.inf
+        if has_unmatched:
+            self._next_match_at = finished_at + max(_MATCH_SECONDS, _PAUSE_FACTOR * (finished_at - started_at))
         if files_changed:
             for problem in result.problems:
                 _log.warning("asset file skipped", reason=problem)
@@ -104,12 +104,12 @@ class AssetWatcher:
 
     def _check_contracts(self) -> tuple[ContractCheck, ...]:
         """Check new versions, unless the pause after the previous check has not passed."""
-        now = self._clock()
-        if self._contracts is None or now < self._next_contracts_at:
+        started_at = self._clock()
+        if self._contracts is None or started_at < self._next_contracts_at:
             return ()
         checks = tuple(self._contracts.check_new_versions())
         finished_at = self._clock()
-        self._next_contracts_at = finished_at + _PAUSE_FACTOR * (finished_at - now)
+        self._next_contracts_at = finished_at + _PAUSE_FACTOR * (finished_at - started_at)
         return checks
 
     def _read_events(self) -> int:

@@ -107,9 +107,9 @@ class EventImporter:
         missing: list[IncomingEvent | RejectedInput] = []
         for item in parsed:
             if isinstance(item, RejectedInput):
-                stored_receipts, last_at = stored_rejections.get(item.payload_hash, (0, item.received_at))
+                stored_receipts, stored_last_at = stored_rejections.get(item.payload_hash, (0, item.received_at))
                 if item.receipts > stored_receipts:
-                    last_at = max(last_at, item.received_at)
+                    last_at = max(stored_last_at, item.received_at)
                     missing.append(item._replace(receipts=item.receipts - stored_receipts, received_at=last_at))
                     stored_rejections[item.payload_hash] = item.receipts, last_at
             elif missing_item := self._missing_item(item, stored.get(item.key)):

@@ -116,7 +116,8 @@ class FileTracker:
         present = {file.name for file in self.files()} | {file.name for file in scan.new_files}
         unmatched = [*scan.unmatched, *(position for name, position in positions.items() if name not in present)]
         own_positions = {file.name: positions[file.name] for file in scan.new_files if file.name in positions}
-        opened, unresumed = [], []
+        opened = []
+        unresumed = []
         for file in scan.new_files:
             try:
                 head = self._open_files.open(file).head()
@@ -177,7 +178,8 @@ class FileTracker:
         self._update_status(file, status.st_size, status.st_mtime_ns)
 
     def _update_deleted(self, file: FollowedFile) -> None:
-        file.is_deleted, file.position_dirty = True, False
+        file.is_deleted = True
+        file.position_dirty = False
         handle = self._open_files.get(file.identity)
         try:
             status = handle.status() if handle is not None else None

@@ -98,28 +98,30 @@ class Planner:
         """Locate the new version, its base, and an existing version with the same key."""
         output, location, checks, is_step = resolved_output
         publications = self._list_publications(location)
-        published = published_version = None
+        published_tag = published_version = None
         if publications:
             newest, *_ = publications
-            published = newest.to_version
+            published_tag = newest.to_version
             published_version = self._resolve_or_none(location, f"version:{newest.version_id}")
         tag = f"{self._now.astimezone(UTC):%Y%m%dT%H%M%S}-{run_id[-8:]}"
         if output.format not in FILE_FORMATS:
             key, existing = self._find_table_version(output, location, key, published_version)
             rolled_back = _was_rolled_back(existing, publications)
-            return PlannedOutput(output, location, key, tag, published, None, existing, rolled_back, checks, is_step)
+            return PlannedOutput(
+                output, location, key, tag, published_tag, None, existing, rolled_back, checks, is_step
+            )
         base = existing = None
         if _extends_published(output):
             if published_version is not None:
                 base = self._resolver.read_version_manifest(published_version.path)
             if base is not None and _contains_run(base, key, output):
-                existing = published
-            key = f"{key}@{published or ''}"
+                existing = published_tag
+            key = f"{key}@{published_tag or ''}"
         if existing is None:
             key, version = self._find_by_key(location, key)
             existing = version.tag if version else None
         rolled_back = _was_rolled_back(existing, publications)
-        return PlannedOutput(output, location, key, tag, published, base, existing, rolled_back, checks, is_step)
+        return PlannedOutput(output, location, key, tag, published_tag, base, existing, rolled_back, checks, is_step)
 
     def _find_table_version(
         self, output: Output, location: DatasetLocation, key: str, published: ResolvedVersion | None

@@ -15,7 +15,7 @@ _INITIAL_VALUES: dict[type[Row], tuple[str, str]] = {DatasetRow: ("class_id", "d
 def upsert_row(row_class: type[Row]) -> str:
     """Build the statement that merges one row. The statement writes nothing if the row changes nothing."""
     plan = merge_plan(row_class)
-    placeholders = {name: f"?{i}" for i, name in enumerate(plan.names, start=1)}
+    placeholders = {name: f"?{number}" for number, name in enumerate(plan.names, start=1)}
     if row_class in _INITIAL_VALUES:
         column, origin = _INITIAL_VALUES[row_class]
         placeholders[column] = placeholders[origin]
@@ -30,7 +30,7 @@ def upsert_arrays(row_class: type[Row]) -> str:
     """
     plan = merge_plan(row_class)
     org, *other_columns = plan.names
-    arrays = [f"?{i}" for i in range(2, len(plan.names) + 1)]
+    arrays = [f"?{number}" for number in range(2, len(plan.names) + 1)]
     columns = [org, *other_columns]
     selected = ["?1", *(f"x.{name}" for name in other_columns)]
     if row_class in _INITIAL_VALUES:
