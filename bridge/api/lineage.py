@@ -17,7 +17,7 @@ from mappers.errors import InputTooLarge, InvalidInput
 _CREATED = Response(status_code=201)
 _NO_CONTENT = Response(status_code=204)
 _SOURCE = "http"
-#: A batch of this size takes a second or two. A rejected event takes more space than its entry in the response.
+#: Maximum number of events per batch. A batch of this size is ingested in one or two seconds.
 _MAX_BATCH_EVENTS = 100_000
 
 _array_decoder = msgspec.json.Decoder(list[msgspec.Raw])

@@ -29,7 +29,7 @@ class _ExportedLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     hash: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{32}$")]
     source: Annotated[str, msgspec.Meta(pattern="^[^\0]*$")]
     receipts: _Count
-    #: The input, byte for byte; in `payload_base64` if it is not UTF-8.
+    #: The input, byte for byte. An input that is not UTF-8 is in `payload_base64` instead.
     payload: str | None = None
     payload_base64: bytes | None = None
 

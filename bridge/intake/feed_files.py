@@ -53,7 +53,7 @@ def _array_rows(text: str, file: Path) -> Iterator[FeedRow]:
 def _object_rows(text: str, file: Path) -> Iterator[FeedRow]:
     try:
         yield FeedRow(f"{file} row 1", _object_decoder.decode(text))
-    except msgspec.DecodeError:  # not one object, so one per line
+    except msgspec.DecodeError:  # the file is not a single object, so each line is one
         for number, line in enumerate(text.split("\n"), 1):
             if line.strip():
                 yield _parse_object(line, f"{file} line {number}")

@@ -64,7 +64,7 @@ class GroupCommitter:
         self._thread = None if writer.embedded else ThreadPoolExecutor(1, thread_name_prefix="writer")
         if writer.embedded:
             writer.set_lock_timeout(seconds=0)  # the loop must not block while another process writes
-        #: Error of the last commit; None if it succeeded.
+        #: Error of the last commit, or None if the commit succeeded.
         self.last_error: str | None = None
 
     @property

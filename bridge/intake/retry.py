@@ -28,7 +28,7 @@ class InputRetry:
             return self._legacy.read(payload, legacy_kind, failed_input.last_at)
         if failed_input.kind == "rejected" and (feed_kind := FeedInputKind.from_source_name(failed_input.source)):
             return self._rows.read(payload, feed_kind, failed_input.last_at)
-        # An event in the log keeps its historical flag: it stays historical only if every receipt is.
+        # Writing the event again must not clear its historical flag, which requires that all receipts are historical.
         is_unmerged = failed_input.kind == "unmerged"
         item = self._reader.read(payload, failed_input.source, historical=is_unmerged)
         return item if isinstance(item, RejectedInput) else [item]

@@ -45,7 +45,7 @@ class PlanExecutor:
         self._report = report
         self._writer = OutputWriter(session, file_systems, plan, staging, now)
         self.views = ViewBuilder(session, plan)
-        #: Current action, reported if it fails.
+        #: Current action, which is reported if the run fails.
         self.current_action = "starting"
         #: Results so far by dataset.
         self.results: dict[str, WriteResult] = {}

@@ -22,7 +22,7 @@ class PlannedInput(NamedTuple):
     location: DatasetLocation
     #: Tag of the version to read; None for the current content.
     version: str | None
-    #: How it was resolved: published, latest, version, pin or live.
+    #: How the version was resolved: published, latest, version, pin or live.
     resolved_by: str
     #: Changes whenever the content does; None if changes cannot be detected.
     fingerprint: str | None
@@ -54,7 +54,7 @@ class PlannedOutput(NamedTuple):
     base_manifest: VersionManifest | None = None
     #: Tag of an existing version with this key, which makes writing unnecessary.
     existing_version: str | None = None
-    #: Whether the existing version was rolled back; a run does not publish it again.
+    #: True if the existing version was rolled back. A run does not publish such a version again.
     was_rolled_back: bool = False
     checks: Sequence[CheckDefinition] = ()
     #: Whether this is a materialized step, not an output of the process file.

@@ -39,7 +39,7 @@ class RunRequest(NamedTuple):
     file: Path
     params: Mapping[str, str]
     run_id: str
-    #: Base path for bare dataset names, unless the file sets it.
+    #: Base path for bare dataset names, unless the process file sets one.
     lake: str | None = None
     #: Idempotency key shared by all attempts; computed from the inputs by default.
     key: str | None = None

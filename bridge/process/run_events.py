@@ -106,7 +106,7 @@ class WrittenDataset(NamedTuple):
     """An output. Unknown values are omitted."""
 
     location: DatasetLocation
-    #: Version tag; None if the table format reports it.
+    #: Version tag, or None if the table format reports the version.
     version: str | None
     key: str
     path: str | None

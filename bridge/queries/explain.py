@@ -115,7 +115,7 @@ class Explanation(msgspec.Struct, frozen=True):
 
     dataset: NodeReference
     facts: list[Fact] = []
-    #: For an edge: its source, its evidence in walks (null if they do not contain it), and its reasons.
+    #: For an edge: its source, its evidence in walks (null if walks do not contain the edge), and its reasons.
     source: NodeReference | None = None
     shown_as: EvidenceKind | None = None
     assertions: list[Assertion] = []

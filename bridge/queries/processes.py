@@ -120,7 +120,7 @@ class RegisteredProcess(NodeReference, frozen=True):
     registered_by: str
     #: The owner according to the definition; without one, the owners according to events.
     owners: list[str]
-    #: How it may be started: SCHEDULED, EVENT, MANUAL or HYBRID; null if the definition does not specify it.
+    #: How the process may be started: SCHEDULED, EVENT, MANUAL or HYBRID; null if the definition does not specify it.
     trigger_mode: str | None
     last_run: RunRecord | None
 

@@ -85,7 +85,7 @@ class SyncEdgeResult(msgspec.Struct, frozen=True):
     source: NodeReference
     job: NodeReference | None
     columns: int
-    #: True if no other producer has written it.
+    #: True if no other producer has written the edge.
     ours: bool
     #: True if the server is known to have this state.
     sure: bool
@@ -96,7 +96,7 @@ class SyncExplanation(msgspec.Struct, frozen=True):
 
     target: str
     about: NodeReference
-    #: Why sync of the target is paused; null if it is not.
+    #: Why sync of the target is paused; null if sync is not paused.
     trouble: str | None
     #: True if there are dirty marks that were not consumed yet.
     marked: bool

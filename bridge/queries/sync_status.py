@@ -40,9 +40,9 @@ class TargetStatus(msgspec.Struct, frozen=True):
     target: str
     #: True if the target is in sync with the store, as far as is known.
     converged: bool
-    #: Since when the target is enabled; null if it never was.
+    #: Since when the target is enabled; null if the target was never enabled.
     enabled_at: str | None
-    #: Why sync is paused, and since when; null if it is not.
+    #: Why sync is paused, and since when; null if sync is not paused.
     trouble: str | None
     trouble_at: str | None
     #: Start of the last full comparison.

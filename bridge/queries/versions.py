@@ -75,9 +75,9 @@ class VersionResult(msgspec.Struct, frozen=True):
     run_id: str | None
     job: NodeReference | None
     checksum: str | None
-    #: The partitions that it contains; null for the whole dataset.
+    #: The partitions that the version contains; null for the whole dataset.
     partitions: list[str] | None
-    #: Whether it is the published version, the pins that retain it, and the reason if it is invalid.
+    #: Whether the version is published, the pins that retain it, and the reason if it is invalid.
     published: bool
     pins: list[str]
     invalid: str | None

@@ -18,7 +18,7 @@ from mappers.canonical.rows import (
 #: Facets with measurements of a dataset that a run read or wrote.
 METRICS_FACETS = ("input:dataQualityMetrics", "output:dataQualityMetrics")
 _TARGETS = "SELECT target FROM sync_target WHERE org_id = ?1 AND enabled_at IS NOT NULL ORDER BY target"
-#: An existing mark gets a later time: a consumer that has read the earlier one will not delete it.
+#: An existing mark gets a later time, so that a consumer that has read the earlier time does not delete the mark.
 _MARK = Insert(
     "dirty_mark",
     {"org_id": str, "target": str, "kind": str, "key": bytes, "marked_at": int},

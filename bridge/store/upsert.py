@@ -7,7 +7,7 @@ from mappers.canonical.rows import TABLES, DatasetRow
 
 _TABLE_NAMES = {row_class: name for name, row_class in TABLES.items()}
 
-#: Computed columns that need an initial value, and the key column it is copied from.
+#: Computed columns that need an initial value, and the key columns from which the value is copied.
 _INITIAL_VALUES: dict[type[Row], tuple[str, str]] = {DatasetRow: ("class_id", "dataset_id")}
 
 

@@ -48,13 +48,13 @@ class Version(NamedTuple):
     """A version of a dataset, written by one run."""
 
     id: bytes
-    #: The member of the group under which it was written.
+    #: The member of the group under which the version was written.
     dataset: bytes
     tag: str
     key: str | None
     run_uuid: str | None
     job: bytes | None
-    #: The last event type of its run; None if no run is known.
+    #: The last event type of the version's run; None if no run is known.
     run_state: str | None
     produced_at: int
     ended_at: int
@@ -63,13 +63,13 @@ class Version(NamedTuple):
     file_count: int | None
     path: str | None
     schema_hash: bytes | None
-    #: The partitions that it contains; None for the whole dataset.
+    #: The partitions that the version contains; None for the whole dataset.
     partitions: tuple[str, ...] | None
     metadata: str | None
     checksum: str | None
     #: Shared by all attempts at the same version.
     attempt_group: str
-    #: Reasons why it is invalid, by partition.
+    #: Reasons why the version is invalid, by partition.
     invalid: dict[str, str]
 
     def has_partition(self, partition: str) -> bool:

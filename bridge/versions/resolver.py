@@ -28,9 +28,9 @@ class Resolution(NamedTuple):
     dataset: bytes
     version: Version
     resolved_by: ResolvedBy
-    #: Name of the pin, if it was resolved by one.
+    #: Name of the pin, if the version was resolved by a pin.
     pin: str | None = None
-    #: The entry that published it, if it was resolved as the published version.
+    #: The entry that published the version, if it was resolved as the published version.
     entry: PublicationEntry | None = None
     #: True for a table that is updated in place: the version is what was written, not the current content.
     is_mutable: bool = False

@@ -21,13 +21,13 @@ class ResolvedVersion(msgspec.Struct, frozen=True):
     """The version that a selector resolved to, how it was resolved, and its location."""
 
     dataset: NodeReference
-    #: How it was resolved: as the published or the latest version, by its own name, or by a pin.
+    #: How the version was resolved: as the published or the latest version, by its own name, or by a pin.
     by: ResolvedBy
     pin: str | None
     id: str
     tag: str
     idempotency_key: str | None
-    #: Its location; null if it is unknown.
+    #: Location of the version; null if the location is unknown.
     path: str | None
     schema_hash: str | None
     run_id: str | None
@@ -36,14 +36,14 @@ class ResolvedVersion(msgspec.Struct, frozen=True):
     bytes: int | None
     files: int | None
     checksum: str | None
-    #: The partitions that it contains; null for the whole dataset.
+    #: The partitions that the version contains; null for the whole dataset.
     partitions: list[str] | None
-    #: The reason if it is invalid, and the reasons of its invalid partitions.
+    #: The reason if the version is invalid, and the reasons of its invalid partitions.
     invalid: str | None
     invalid_partitions: dict[str, str]
     #: True for a table that is updated in place: its current content may differ from this version.
     live: bool
-    #: The publication that it was resolved from, if any.
+    #: The publication that the version was resolved from, if any.
     publication: int | None
     published_at: str | None
     published_by: str | None
@@ -100,7 +100,7 @@ class VersionValidity(msgspec.Struct, frozen=True):
     reason: str | None
     by: str
     at: str
-    #: Whether it is the published version; while it is invalid, resolving the published version fails.
+    #: Whether the version is published. While a published version is invalid, resolving the dataset fails.
     published: bool
 
 

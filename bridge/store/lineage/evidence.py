@@ -10,7 +10,7 @@ from mappers.canonical.identity import split_ids
 #: Later than the start of any run, in microseconds.
 NO_TIME_LIMIT = (1 << 63) - 1
 
-#: True for an edge `e` of a job `j` unless it was declared and a newer declaration replaced it.
+#: True for an edge `e` of a job `j`, unless a newer declaration replaced the one that declared the edge.
 IS_CURRENT_SQL = """
 (e.evidence <> 'declared' OR e.declared_io = j.declared_io OR e.declared_lineage = j.declared_lineage)
 """

@@ -14,7 +14,7 @@ from bridge.store.search.documents import HitContent
 from bridge.store.search.expression import SearchExpression, to_like
 from bridge.store.search.tokens import QueryToken, QueryWord, parse_query, tokenize
 
-#: Number of first characters that a mistyped word must share with the intended one, and its minimum length.
+#: Number of first characters that a mistyped word must share with the intended word, and its minimum length.
 _SHARED_PREFIX, _MIN_LENGTH = 2, 4
 _MIN_SIMILARITY = 0.75
 MAX_SUGGESTIONS = 3
