@@ -60,14 +60,13 @@ def find_jil_files(paths: Iterable[Path]) -> JilFileList:
         if not path.is_dir():
             listing.files.append(path)
             continue
-        files = sorted(file for file in path.rglob("*") if file.is_file())
-        visible = [file for file in files if not any(part.startswith(".") for part in file.relative_to(path).parts)]
-        jil_files = [file for file in visible if _is_jil(file)]
-        # A hidden file counts as skipped only if it is a JIL file.
-        listing.files.extend(jil_files)
-        listing.skipped[path] = [
-            file for file in files if file not in jil_files and (file in visible or _is_jil(file))
-        ]
+        listing.skipped[path] = []
+        for file in sorted(file for file in path.rglob("*") if file.is_file()):
+            is_visible = not any(part.startswith(".") for part in file.relative_to(path).parts)
+            if is_visible and _is_jil(file):
+                listing.files.append(file)
+            elif is_visible or _is_jil(file):  # other hidden files do not count as skipped
+                listing.skipped[path].append(file)
     return listing
 
 

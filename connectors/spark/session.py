@@ -50,7 +50,10 @@ def use_cached_jars(conf: Mapping[str, str], home: Path | None = None) -> dict[s
     home = home or Path.home()
     jars = []
     for package in packages:
-        group, artifact, version = [*package.split(":"), "", ""][:3]
+        coordinates = package.split(":")
+        if len(coordinates) < 3:
+            return dict(conf)
+        group, artifact, version, *_ = coordinates
         file = f"{group}_{artifact}-{version}.jar"
         jar = next((home / folder / file for folder in _IVY_FOLDERS if (home / folder / file).exists()), None)
         if jar is None or group != "io.openlineage":

@@ -21,13 +21,13 @@ _ROWS_VIEW = "lineage_bridge_rows"
 
 
 class LoadOptions(NamedTuple):
-    """Options for loading rows into a table; `key` identifies the load, so that the load is not repeated."""
+    """Options for loading rows into a table; `load_key` identifies the load, so that the load is not repeated."""
 
     format: str
     location: str
     mode: str
-    key: str
-    keys: Sequence[str] = ()
+    load_key: str
+    merge_keys: Sequence[str] = ()
     partition_by: Sequence[str] = ()
     #: Replace only the partitions that contain new rows.
     partitions_only: bool = False
@@ -63,9 +63,9 @@ def _load_delta(session: SparkSession, frame: DataFrame, options: LoadOptions) -
     exists = _is_delta(session, options.location)
     if exists and (version := _find_commit(session, options)):
         return version
-    with _session_conf(session, {_DELTA_KEY: options.key, _DELTA_SKIP_EMPTY: "false"}):
+    with _session_conf(session, {_DELTA_KEY: options.load_key, _DELTA_SKIP_EMPTY: "false"}):
         if exists and options.mode == "merge":
-            _merge_rows(session, _delta_table(options), frame, options.keys)
+            _merge_rows(session, _delta_table(options), frame, options.merge_keys)
         else:
             _save_delta(frame, options, exists=exists)
     return _find_commit(session, options) or ""
@@ -84,7 +84,9 @@ def _save_delta(frame: DataFrame, options: LoadOptions, *, exists: bool) -> None
 
 def _find_commit(session: SparkSession, options: LoadOptions) -> str | None:
     """Find the newest version whose commit contains the load key."""
-    history = session.sql(f"DESCRIBE HISTORY {_delta_table(options)}").where(F.col("userMetadata") == options.key)
+    history = session.sql(f"DESCRIBE HISTORY {_delta_table(options)}").where(
+        F.col("userMetadata") == options.load_key
+    )
     (newest,) = history.agg(F.max("version").alias("version")).collect()
     return None if newest.version is None else str(newest.version)
 
@@ -104,8 +106,8 @@ def _load_iceberg(session: SparkSession, frame: DataFrame, options: LoadOptions)
     if exists and (version := _find_snapshot(session, options)):
         return version
     if exists and options.mode == "merge":
-        with _session_conf(session, {_ICEBERG_KEY: options.key}):
-            _merge_rows(session, options.location, frame, options.keys)
+        with _session_conf(session, {_ICEBERG_KEY: options.load_key}):
+            _merge_rows(session, options.location, frame, options.merge_keys)
     else:
         _save_iceberg(session, frame, options, exists=exists)
     if (version := _find_snapshot(session, options)) is None:
@@ -119,7 +121,7 @@ def _save_iceberg(session: SparkSession, frame: DataFrame, options: LoadOptions,
     writer = (
         frame.writeTo(options.location)
         .options(**options.options)
-        .option(f"snapshot-property.{_LOAD_KEY}", options.key)
+        .option(f"snapshot-property.{_LOAD_KEY}", options.load_key)
     )
     if exists and options.mode == "append":
         writer.append()
@@ -137,7 +139,7 @@ def _save_iceberg(session: SparkSession, frame: DataFrame, options: LoadOptions,
 
 def _find_snapshot(session: SparkSession, options: LoadOptions) -> str | None:
     """Find the newest snapshot that contains the load key."""
-    snapshots = session.table(f"{options.location}.snapshots").where(F.col("summary")[_LOAD_KEY] == options.key)
+    snapshots = session.table(f"{options.location}.snapshots").where(F.col("summary")[_LOAD_KEY] == options.load_key)
     newest = snapshots.orderBy(F.desc("committed_at")).select("snapshot_id").first()
     return None if newest is None else str(newest.snapshot_id)
 

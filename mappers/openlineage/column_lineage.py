@@ -162,34 +162,34 @@ class _IdentifiedEntries(NamedTuple):
 _identified_entries: BoundedCache[tuple[str, bytes, bytes, bytes], _IdentifiedEntries] = BoundedCache(_CACHED_ENTRIES)
 
 
-def _entries_with_ids(org: str, entries: ColumnLineageEntries, job: bytes, target: bytes) -> _IdentifiedEntries:
-    key = (org, entries.key, job, target)
+def _entries_with_ids(org: str, entries: ColumnLineageEntries, job_id: bytes, target_id: bytes) -> _IdentifiedEntries:
+    key = (org, entries.key, job_id, target_id)
     identified = _identified_entries.get(key)
     if identified is None:
         data_entries = (entry for entry in entries.entries if entry.source_field not in METADATA_COLUMNS)
-        identified_entries = tuple(_entry_with_id(org, entry, job, target) for entry in data_entries)
+        identified_entries = tuple(_entry_with_id(org, entry, job_id, target_id) for entry in data_entries)
         members = b"".join(sorted({entry.lineage_id for entry in identified_entries}))
-        identified = _IdentifiedEntries(identified_entries, digest(job + target + members), members)
+        identified = _IdentifiedEntries(identified_entries, digest(job_id + target_id + members), members)
         _identified_entries.put(key, identified, 1 + len(identified_entries))
     return identified
 
 
-def _entry_with_id(org: str, entry: ColumnLineageEntry, job: bytes, target: bytes) -> _IdentifiedEntry:
+def _entry_with_id(org: str, entry: ColumnLineageEntry, job_id: bytes, target_id: bytes) -> _IdentifiedEntry:
     source_id = canonical_dataset_name(org, entry.namespace, entry.name).id
     content = "\0".join((entry.source_field, entry.target_field, entry.type, entry.subtype, str(entry.masking)))
-    lineage_id = composite_id(b"column", job, source_id, target, content.encode())
+    lineage_id = composite_id(b"column", job_id, source_id, target_id, content.encode())
     return _IdentifiedEntry(lineage_id, source_id, entry)
 
 
 def map_column_lineage(
-    builder: RowBuilder, entries: ColumnLineageEntries, job: bytes, run: bytes, target: bytes
+    builder: RowBuilder, entries: ColumnLineageEntries, job_id: bytes, run_id: bytes, target_id: bytes
 ) -> bytes:
-    """Add the rows of a facet about a target; returns the id of the set that they form."""
-    identified = _entries_with_ids(builder.org, entries, job, target)
+    """Add the column lineage of a facet for a target; returns the id of the lineage set."""
+    identified = _entries_with_ids(builder.org, entries, job_id, target_id)
     builder.rows.extend(
         ColumnLineageRow(
-            builder.org, target, source_id, lineage_id, job, entry.source_field, entry.target_field, entry.type,
-            entry.subtype, entry.masking, builder.micros, run, entry.description,
+            builder.org, target_id, source_id, lineage_id, job_id, entry.source_field, entry.target_field, entry.type,
+            entry.subtype, entry.masking, builder.micros, run_id, entry.description,
         )
         for lineage_id, source_id, entry in identified.entries
     )  # fmt: skip

@@ -109,7 +109,7 @@ def _map_succession(
     source = builder.reference_dataset(previous.namespace, previous.name)
     if source.id != target.id:
         builder.rows.append(builder.dataset_row(source)._replace(retired_at=builder.micros))
-        builder.rows.append(DatasetSuccessionRow(builder.org, source.id, target.id, context.run, builder.micros))
+        builder.rows.append(DatasetSuccessionRow(builder.org, source.id, target.id, context.run_id, builder.micros))
 
 
 def _map_symlinks(builder: RowBuilder, dataset: ParsedDataset, name: CanonicalName) -> None:
@@ -135,12 +135,12 @@ def _map_input(builder: RowBuilder, dataset: ParsedDataset, name: CanonicalName,
             "version": bounded_version(builder, tag),
         }
     builder.rows.append(
-        RunInputRow(builder.org, context.run, name.id, context.job, builder.micros, builder.micros, **columns)
+        RunInputRow(builder.org, context.run_id, name.id, context.job_id, builder.micros, builder.micros, **columns)
     )
-    builder.add_edge("CONSUMES", ("dataset", name.id), ("job", context.job), context.job, "explicit")
+    builder.add_edge("CONSUMES", ("dataset", name.id), ("job", context.job_id), context.job_id, "explicit")
     in_columns = _parsed_facets(dataset.input_facets, ("inputStatistics",))
     builder.add_facets(
-        context.run, dataset.input_facets, Rank.INPUT, about=name.id, prefix="input:", in_columns=in_columns
+        context.run_id, dataset.input_facets, Rank.INPUT, about_id=name.id, prefix="input:", in_columns=in_columns
     )
 
 
@@ -151,14 +151,22 @@ def _map_output(
     order = builder.register_order(0, digest(change.encode())) if change else None
     builder.rows.append(
         RunOutputRow(
-            builder.org, context.run, name.id, context.job, builder.micros, builder.micros, dropped_at, order, change
+            builder.org,
+            context.run_id,
+            name.id,
+            context.job_id,
+            builder.micros,
+            builder.micros,
+            dropped_at,
+            order,
+            change,
         )
     )
     if change not in _CHANGES_WITHOUT_EDGE:
-        builder.add_edge("PRODUCES", ("job", context.job), ("dataset", name.id), context.job, "explicit")
+        builder.add_edge("PRODUCES", ("job", context.job_id), ("dataset", name.id), context.job_id, "explicit")
     in_columns = _parsed_facets(dataset.output_facets, ("outputStatistics", IDEMPOTENCY_KEY_FACET)) | {"subset"}
     builder.add_facets(
-        context.run, dataset.output_facets, Rank.OUTPUT, about=name.id, prefix="output:", in_columns=in_columns
+        context.run_id, dataset.output_facets, Rank.OUTPUT, about_id=name.id, prefix="output:", in_columns=in_columns
     )
 
 
@@ -169,7 +177,9 @@ def _map_explicit_lineage(builder: RowBuilder, dataset: ParsedDataset, target: C
         return False
     declared_order = register_order(DeclaringFacet.LINEAGE, builder.micros, builder.event_hash)
     builder.rows.append(builder.dataset_row(target)._replace(declared_lineage=declared_order))
-    map_dataset_lineage(builder, lineage, target, LineageAsserter(run=NO_ID, job=None, declared_order=declared_order))
+    map_dataset_lineage(
+        builder, lineage, target, LineageAsserter(run_id=NO_ID, job=None, declared_order=declared_order)
+    )
     return True
 
 
@@ -187,12 +197,12 @@ def _map_column_lineage_facet(
     if context.role is DatasetRole.DATASET_EVENT:
         declared_lineage = register_order(DeclaringFacet.COLUMNS, builder.micros, builder.event_hash)
         builder.rows.append(builder.dataset_row(target)._replace(declared_lineage=declared_lineage))
-    set_id = map_column_lineage(builder, entries, context.job, context.run, target.id)
+    set_id = map_column_lineage(builder, entries, context.job_id, context.run_id, target.id)
     content = set_id if context.role is DatasetRole.OUTPUT else builder.event_hash
     order = builder.register_order(DeclaringFacet.COLUMNS, content)
     builder.rows.append(
         RunLineageRow(
-            builder.org, target.id, context.job, context.run,
+            builder.org, target.id, context.job_id, context.run_id,
             explicit=False, columns_order=order, columns_set=set_id,
         )
     )  # fmt: skip
@@ -202,7 +212,7 @@ def _map_column_lineage_facet(
             "DERIVES",
             ("dataset", builder.reference_dataset(namespace, name).id),
             ("dataset", target.id),
-            context.job,
+            context.job_id,
             evidence,
             declared_io=declared_io,
             declared_lineage=declared_lineage,
@@ -210,11 +220,11 @@ def _map_column_lineage_facet(
 
 
 def _map_quality(builder: RowBuilder, dataset: ParsedDataset, name: CanonicalName, context: DatasetContext) -> None:
-    version = version_id(name.id, context.run) if context.role is DatasetRole.OUTPUT else None
+    version = version_id(name.id, context.run_id) if context.role is DatasetRole.OUTPUT else None
     for facets in (dataset.facets, dataset.input_facets):
         assertions = facet_value(facets.get("dataQualityAssertions"), facet_types.AssertionsFacet, builder.notes)
         if assertions:
-            map_assertions(builder, assertions, name.id, context.run, version)
+            map_assertions(builder, assertions, name.id, context.run_id, version)
     expectations = facet_value(
         dataset.facets.get("lineageBridge_expectations"), facet_types.ExpectationsFacet, builder.notes
     )

@@ -33,7 +33,7 @@ def map_event(event: Event, options: MappingOptions) -> MappedEvent:
     builder = RowBuilder(event, options)
     if event.dataset is not None:
         map_dataset(
-            builder, event.dataset, DatasetContext(DatasetRole.DATASET_EVENT, run=NO_ID, run_uuid="", job=NO_ID)
+            builder, event.dataset, DatasetContext(DatasetRole.DATASET_EVENT, run_id=NO_ID, run_uuid="", job_id=NO_ID)
         )
     elif event.job is not None:
         job = canonical_job_name(options.org, *event.job)
@@ -53,14 +53,14 @@ def _is_ignored(job_name: str, patterns: tuple[str, ...]) -> bool:
 def _map_run_event(builder: RowBuilder, event: Event, job: CanonicalName, run_uuid: str) -> None:
     builder.rows.append(_job_row(builder, event, job, Rank.OUTPUT))
     lineage = facet_value(event.job_facets.get("lineage"), facet_types.LineageFacet, builder.notes)
-    run = map_run(builder, event, job, explicit=lineage is not None)
+    run_id = map_run(builder, event, job, explicit=lineage is not None)
     _map_job_facets(builder, event, job, Rank.OUTPUT)
     for role, datasets in ((DatasetRole.INPUT, event.inputs), (DatasetRole.OUTPUT, event.outputs)):
-        context = DatasetContext(role, run, run_uuid, job.id)
+        context = DatasetContext(role, run_id, run_uuid, job.id)
         for dataset in datasets:
             map_dataset(builder, dataset, context)
     if lineage:
-        map_job_lineage(builder, lineage, LineageAsserter(run, job, declared_order=None))
+        map_job_lineage(builder, lineage, LineageAsserter(run_id, job, declared_order=None))
 
 
 def _map_job_event(builder: RowBuilder, event: Event, job: CanonicalName) -> None:
@@ -74,7 +74,7 @@ def _map_job_event(builder: RowBuilder, event: Event, job: CanonicalName) -> Non
         )
     builder.rows.append(row)
     _map_job_facets(builder, event, job, Rank.JOB_EVENT, row.declared_lineage)
-    context = DatasetContext(DatasetRole.DECLARED, run=NO_ID, run_uuid="", job=job.id)
+    context = DatasetContext(DatasetRole.DECLARED, run_id=NO_ID, run_uuid="", job_id=job.id)
     job_node = ("job", job.id)
     for dataset in event.inputs:
         dataset_node = ("dataset", map_dataset(builder, dataset, context).id)
@@ -83,7 +83,7 @@ def _map_job_event(builder: RowBuilder, event: Event, job: CanonicalName) -> Non
         dataset_node = ("dataset", map_dataset(builder, dataset, context).id)
         builder.add_edge("PRODUCES", job_node, dataset_node, job.id, "declared", declared_io=builder.event_order)
     if lineage:
-        map_job_lineage(builder, lineage, LineageAsserter(run=NO_ID, job=job, declared_order=row.declared_lineage))
+        map_job_lineage(builder, lineage, LineageAsserter(run_id=NO_ID, job=job, declared_order=row.declared_lineage))
 
 
 def _map_job_facets(

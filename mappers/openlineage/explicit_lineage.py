@@ -21,7 +21,7 @@ class DeclaringFacet(IntEnum):
 class LineageAsserter(NamedTuple):
     """The source of a lineage assertion: a run of a job, or the declaration of a job or dataset."""
 
-    run: bytes
+    run_id: bytes
     job: CanonicalName | None
     #: Order of the declaration; None for a run.
     declared_order: bytes | None
@@ -72,10 +72,10 @@ def _map_dataset_target(
     for source in sources:
         if (job_id := _source_job_id(builder, source, asserter)) is not None:
             _add_edge(builder, "PRODUCES", ("job", job_id), ("dataset", target.id), asserter)
-    set_id = map_column_lineage(builder, entries, asserter.job_id, asserter.run, target.id)
+    set_id = map_column_lineage(builder, entries, asserter.job_id, asserter.run_id, target.id)
     if asserter.declared_order is None:
-        builder.rows.append(RunLineageRow(builder.org, target.id, asserter.job_id, asserter.run, explicit=True))
-        builder.rows.append(RunExplicitLineageRow(builder.org, target.id, asserter.job_id, asserter.run, set_id))
+        builder.rows.append(RunLineageRow(builder.org, target.id, asserter.job_id, asserter.run_id, explicit=True))
+        builder.rows.append(RunExplicitLineageRow(builder.org, target.id, asserter.job_id, asserter.run_id, set_id))
     else:
         builder.rows.append(
             RunLineageRow(

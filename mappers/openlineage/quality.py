@@ -33,17 +33,17 @@ def quality_score(counts_by_status: Mapping[str, int]) -> float | None:
 
 
 def map_assertions(
-    builder: RowBuilder, facet: AssertionsFacet, dataset: bytes, run: bytes, version: bytes | None
+    builder: RowBuilder, facet: AssertionsFacet, dataset_id: bytes, run_id: bytes, version_id: bytes | None
 ) -> None:
     for outcome in facet.assertions:
         name = outcome.name or outcome.assertion
-        check_id = assertion_id(dataset, outcome.assertion, outcome.name, outcome.column)
+        check_id = assertion_id(dataset_id, outcome.assertion, outcome.name, outcome.column)
         status = "PASS" if outcome.success else _failure_status(outcome.severity)
         builder.rows.append(
             QualityCheckRow(
                 org_id=builder.org,
                 qdef_id=check_id,
-                dataset_id=dataset,
+                dataset_id=dataset_id,
                 job_id=None,
                 name=name,
                 field_name=outcome.column or "",
@@ -51,18 +51,18 @@ def map_assertions(
                 **_definition_columns(builder, outcome.assertion, outcome.expected),
             )
         )
-        _add_result(builder, check_id, run, version, status, outcome)
+        _add_result(builder, check_id, run_id, version_id, status, outcome)
 
 
-def map_expectations(builder: RowBuilder, facet: ExpectationsFacet, dataset: bytes) -> None:
+def map_expectations(builder: RowBuilder, facet: ExpectationsFacet, dataset_id: bytes) -> None:
     """Add the checks that a steward requires; they have the same ids as the checks that runs report."""
     for check in facet.checks:
         expected = canonical_json(check.expected).decode() if check.expected else None
         builder.rows.append(
             QualityCheckRow(
                 org_id=builder.org,
-                qdef_id=assertion_id(dataset, check.check, check.name, check.column),
-                dataset_id=dataset,
+                qdef_id=assertion_id(dataset_id, check.check, check.name, check.column),
+                dataset_id=dataset_id,
                 job_id=None,
                 name=check.name,
                 field_name=check.column or "",
@@ -74,9 +74,9 @@ def map_expectations(builder: RowBuilder, facet: ExpectationsFacet, dataset: byt
         )
 
 
-def map_run_tests(builder: RowBuilder, facet: RunTestsFacet, job: bytes, run: bytes) -> None:
+def map_run_tests(builder: RowBuilder, facet: RunTestsFacet, job_id: bytes, run_id: bytes) -> None:
     for outcome in facet.tests:
-        check_id = name_based_id("test", job.hex(), outcome.name)
+        check_id = name_based_id("test", job_id.hex(), outcome.name)
         status = _TEST_STATUS.get(outcome.status.lower())
         if status is None:
             builder.notes.append(f"test {outcome.name[:64]!r} has an unknown status {outcome.status[:32]!r}: ignored")
@@ -88,19 +88,19 @@ def map_run_tests(builder: RowBuilder, facet: RunTestsFacet, job: bytes, run: by
                 org_id=builder.org,
                 qdef_id=check_id,
                 dataset_id=None,
-                job_id=job,
+                job_id=job_id,
                 name=outcome.name,
                 field_name="",
                 created_at=builder.micros,
                 **_definition_columns(builder, outcome.type, outcome.expected),
             )
         )
-        _add_result(builder, check_id, run, None, status, outcome)
+        _add_result(builder, check_id, run_id, None, status, outcome)
 
 
-def assertion_id(dataset: bytes, assertion: str, name: str | None, column: str | None) -> bytes:
+def assertion_id(dataset_id: bytes, assertion: str, name: str | None, column: str | None) -> bytes:
     """Compute the id of a check from everything that distinguishes it from other checks of the dataset."""
-    return name_based_id("check", dataset.hex(), assertion, name or "", column or "")
+    return name_based_id("check", dataset_id.hex(), assertion, name or "", column or "")
 
 
 def _failure_status(severity: str | None) -> str:
@@ -126,20 +126,20 @@ def _definition_columns(builder: RowBuilder, expression: str | None, expected: A
 def _add_result(
     builder: RowBuilder,
     check_id: bytes,
-    run: bytes,
-    version: bytes | None,
+    run_id: bytes,
+    version_id: bytes | None,
     status: str,
     outcome: AssertionOutcome | RunTestOutcome,
 ) -> None:
     detail = canonical_json(msgspec.to_builtins(outcome))
-    time_key = str(builder.micros) if run == NO_ID else ""  # without a run, the time distinguishes results
+    time_key = str(builder.micros) if run_id == NO_ID else ""  # without a run, the time distinguishes results
     builder.rows.append(
         QualityResultRow(
             org_id=builder.org,
-            qres_id=composite_id(b"result", check_id, run, time_key.encode()),
+            qres_id=composite_id(b"result", check_id, run_id, time_key.encode()),
             qdef_id=check_id,
-            run_id=run,
-            dataset_version_id=version,
+            run_id=run_id,
+            dataset_version_id=version_id,
             result_order=builder.register_order(0, digest(detail)),
             executed_at=builder.micros,
             status=status,

@@ -46,9 +46,9 @@ class DatasetContext(NamedTuple):
     """The role of a dataset, and the run and job that the dataset belongs to."""
 
     role: DatasetRole
-    run: bytes
+    run_id: bytes
     run_uuid: str
-    job: bytes
+    job_id: bytes
 
 
 #: Facets that only repeat other content, at many times its size.
@@ -154,11 +154,11 @@ class RowBuilder:
 
     def add_facets(
         self,
-        owner: bytes,
+        owner_id: bytes,
         facets: dict[str, ParsedFacet],
         rank: int,
         *,
-        about: bytes = NO_ID,
+        about_id: bytes = NO_ID,
         prefix: str = "",
         in_columns: frozenset[str] = frozenset(),
     ) -> None:
@@ -169,14 +169,14 @@ class RowBuilder:
             facet_rank = Rank.STEWARD if facet.name.startswith(STEWARD_PREFIX) else rank
             order = self.register_order(facet_rank, facet.digest)
             name = self.bounded_key(prefix + facet.name, "facet name")
-            self.rows.append(FacetRow(self.org, owner, about, name, order, facet.body))
+            self.rows.append(FacetRow(self.org, owner_id, about_id, name, order, facet.body))
 
     def add_edge(
         self,
         role: str,
         source: tuple[str, bytes],
         target: tuple[str, bytes],
-        job: bytes,
+        job_id: bytes,
         evidence: str,
         *,
         meta: bytes | None = None,
@@ -191,7 +191,7 @@ class RowBuilder:
                 source_id,
                 target_id,
                 role,
-                job,
+                job_id,
                 evidence,
                 source_type,
                 target_type,

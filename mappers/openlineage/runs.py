@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable
 
-from mappers.canonical.identity import digest, run_id
+from mappers.canonical import identity
+from mappers.canonical.identity import digest
 from mappers.canonical.rank import Rank
 from mappers.canonical.rows import RunRow
 from mappers.canonical_json import canonical_json
@@ -25,35 +26,35 @@ _FACETS_IN_COLUMNS: dict[str, type] = {
 def map_run(builder: RowBuilder, event: Event, job: CanonicalName, *, explicit: bool) -> bytes:
     """Map the run of an event; returns the run id."""
     uuid = event.run_uuid or ""
-    run = run_id(builder.org, uuid)
-    row = _run_row(builder, event, run, uuid, job.id)._replace(explicit=explicit)
+    run_id = identity.run_id(builder.org, uuid)
+    row = _run_row(builder, event, run_id, uuid, job.id)._replace(explicit=explicit)
     builder.rows.append(_with_nominal_time(builder, event, _with_parent(builder, event, job, row)))
     in_columns = frozenset(
         name
         for name, facet_type in _FACETS_IN_COLUMNS.items()
         if facet_value(event.run_facets.get(name), facet_type, []) is not None
     )
-    builder.add_facets(run, event.run_facets, Rank.OUTPUT, in_columns=in_columns)
+    builder.add_facets(run_id, event.run_facets, Rank.OUTPUT, in_columns=in_columns)
     tests = facet_value(event.run_facets.get("test"), facet_types.RunTestsFacet, builder.notes)
     if tests:
-        map_run_tests(builder, tests, job.id, run)
+        map_run_tests(builder, tests, job.id, run_id)
     map_dependencies(builder, event.run_facets.get("jobDependencies"), job)
-    return run
+    return run_id
 
 
-def _run_row(builder: RowBuilder, event: Event, run: bytes, uuid: str, job: bytes) -> RunRow:
+def _run_row(builder: RowBuilder, event: Event, run_id: bytes, uuid: str, job_id: bytes) -> RunRow:
     state_rank = _STATE_RANK.get(event.event_type)
     origin = digest(f"{event.producer}\0{event.schema_url}".encode())
     return RunRow(
         org_id=builder.org,
-        run_id=run,
+        run_id=run_id,
         run_uuid=uuid,
-        claim_order=builder.register_order(0, job),
-        job_id=job,
+        claim_order=builder.register_order(0, job_id),
+        job_id=job_id,
         created_at=builder.micros,
         updated_at=builder.micros,
-        least_claimant=job,
-        greatest_claimant=job,
+        least_claimant=job_id,
+        greatest_claimant=job_id,
         started_at=builder.micros,
         state_order=builder.register_order(state_rank, digest(event.event_type.encode())) if state_rank else None,
         event_type=event.event_type if state_rank else None,
@@ -88,23 +89,23 @@ def _with_parent(builder: RowBuilder, event: Event, job: CanonicalName, row: Run
     parent = facet_value(facet, facet_types.ParentFacet, builder.notes)
     if parent is None or facet is None:
         return row
-    parent_uuid, parent_run, parent_job = _add_referenced_run(builder, parent.run, parent.job)
-    root_run, root_job = None, None
+    parent_uuid, parent_run_id, parent_job = _add_referenced_run(builder, parent.run, parent.job)
+    root_run_id, root_job_id = None, None
     if parent.root:
-        _, root_run, root_job_name = _add_referenced_run(builder, parent.root.run, parent.root.job)
-        root_job = root_job_name.id
+        _, root_run_id, root_job = _add_referenced_run(builder, parent.root.run, parent.root.job)
+        root_job_id = root_job.id
     if parent_job.id != job.id:
         builder.add_edge("PARENT", ("job", parent_job.id), ("job", job.id), job.id, "explicit")
-    if parent_run == row.run_id:
+    if parent_run_id == row.run_id:
         builder.notes.append("the run names itself as its parent: ignored")
         return row
     return row._replace(
         parent_order=builder.register_order(0, facet.digest),
-        parent_run_id=parent_run,
+        parent_run_id=parent_run_id,
         parent_run_uuid=parent_uuid,
         parent_job_id=parent_job.id,
-        root_run_id=root_run,
-        root_job_id=root_job,
+        root_run_id=root_run_id,
+        root_job_id=root_job_id,
     )
 
 
@@ -114,13 +115,13 @@ def _add_referenced_run(
     """Add a run that an event refers to; its forwarded facets rank below the facets in its own events."""
     job = builder.reference_job(job_ref.namespace, job_ref.name)
     uuid = normalize_run_uuid(run_ref.runId, (job_ref.namespace, job_ref.name), builder.notes)
-    run = run_id(builder.org, uuid)
+    run_id = identity.run_id(builder.org, uuid)
     builder.rows.append(
-        RunRow(builder.org, run, uuid, builder.register_order(1, job.id), job.id, builder.micros, builder.micros)
+        RunRow(builder.org, run_id, uuid, builder.register_order(1, job.id), job.id, builder.micros, builder.micros)
     )
-    for owner, forwarded in ((run, run_ref.facets), (job.id, job_ref.facets)):
-        builder.add_facets(owner, parse_facets(forwarded, "parent", builder.notes), Rank.MENTION)
-    return uuid, run, job
+    for owner_id, forwarded in ((run_id, run_ref.facets), (job.id, job_ref.facets)):
+        builder.add_facets(owner_id, parse_facets(forwarded, "parent", builder.notes), Rank.MENTION)
+    return uuid, run_id, job
 
 
 def map_dependencies(

@@ -44,9 +44,9 @@ def statistics_columns(builder: RowBuilder, facet: ParsedFacet | None) -> dict[s
     }
 
 
-def version_id(dataset: bytes, writer: bytes) -> bytes:
+def version_id(dataset_id: bytes, writer_id: bytes) -> bytes:
     """Compute the id of the version that a run wrote or a DatasetEvent reported."""
-    return composite_id(b"version", dataset, writer)
+    return composite_id(b"version", dataset_id, writer_id)
 
 
 def map_output_version(
@@ -66,17 +66,17 @@ def map_output_version(
         tag = _reported_tag(builder, version)
     elif is_deleted(dataset.facets.get("version")):
         tag = _VersionTag(builder.register_order(Rank.OUTPUT, NO_ID), context.run_uuid)
-    builder.rows.append(_version_row(builder, name, context.run, context.run, tag, **columns))
+    builder.rows.append(_version_row(builder, name, context.run_id, context.run_id, tag, **columns))
 
 
 def map_reported_version(builder: RowBuilder, dataset: ParsedDataset, name: CanonicalName) -> None:
     """Map a version that a DatasetEvent reports, without a known writer."""
     version = facet_value(dataset.facets.get("version"), facet_types.DatasetVersionFacet, builder.notes)
     if version:
-        writer = name_based_id("reported version", name.id.hex(), version.datasetVersion)
+        writer_id = name_based_id("reported version", name.id.hex(), version.datasetVersion)
         columns = statistics_columns(builder, dataset.facets.get("outputStatistics"))
         columns |= _path_columns(builder, dataset)
-        builder.rows.append(_version_row(builder, name, writer, None, _reported_tag(builder, version), **columns))
+        builder.rows.append(_version_row(builder, name, writer_id, None, _reported_tag(builder, version), **columns))
 
 
 def bounded_version(builder: RowBuilder, tag: str) -> str:
@@ -115,10 +115,10 @@ def _reported_tag(builder: RowBuilder, version: facet_types.DatasetVersionFacet)
 
 
 def _version_row(
-    builder: RowBuilder, name: CanonicalName, writer: bytes, run: bytes | None, tag: _VersionTag, **columns: Any
+    builder: RowBuilder, name: CanonicalName, writer_id: bytes, run_id: bytes | None, tag: _VersionTag, **columns: Any
 ) -> DatasetVersionRow:
     path = storage_path(name.namespace, name.name)
     row = DatasetVersionRow(
-        builder.org, name.id, writer, version_id(name.id, writer), run, path, builder.micros, *tag
+        builder.org, name.id, writer_id, version_id(name.id, writer_id), run_id, path, builder.micros, *tag
     )
     return row._replace(**columns)

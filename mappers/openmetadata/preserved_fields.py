@@ -143,10 +143,9 @@ def _choose_value(key: str, desired: Any, existing: Any) -> Any:
     if key in _COLUMN_CONTAINERS:
         list_name = _COLUMN_CONTAINERS[key]
         return {**existing, list_name: _merge_parts(desired.get(list_name), existing.get(list_name), _TYPE_MEMBERS)}
-    if key == "columns":
-        return _merge_parts(desired, existing, _TYPE_MEMBERS)
-    if key == "tasks":
-        return _merge_parts(desired, existing, _TASK_MEMBERS)
+    if key in {"columns", "tasks"}:
+        own_members = _TYPE_MEMBERS if key == "columns" else _TASK_MEMBERS
+        return _merge_parts(desired, existing, own_members)
     return desired
 
 

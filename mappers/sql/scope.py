@@ -183,12 +183,15 @@ class Scope:
         if not searched:
             searched = self.relations
             name = ".".join(parts)
-        names = list(dict.fromkeys(column.name for member in searched for column in member.relation.columns))
-        nearest = get_close_matches(parts[-1].lower(), [candidate.lower() for candidate in names], n=1, cutoff=0.0)
-        suggestion = next((candidate for candidate in names if nearest and candidate.lower() == nearest[0]), None)
+        names_by_lower_case: dict[str, str] = {}
+        for member in searched:
+            for column in member.relation.columns:
+                names_by_lower_case.setdefault(column.name.lower(), column.name)
         relation_names = dict.fromkeys(".".join(member.name) or "a subquery" for member in searched)
         message = f"there is no column {name} in {', '.join(relation_names) or 'no view'}"
-        return f"{message}; the nearest is {suggestion}" if suggestion else message
+        for nearest in get_close_matches(parts[-1].lower(), names_by_lower_case, n=1, cutoff=0.0):
+            message += f"; the nearest is {names_by_lower_case[nearest]}"
+        return message
 
 
 def _field_sources(sources: ColumnSources, fields: Sequence[str]) -> ColumnSources:

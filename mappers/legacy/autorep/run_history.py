@@ -37,8 +37,9 @@ def upstream_runs(
         upstream_end = parse_report_time(upstream.end, context.order, context.zone)
         start = parse_report_time(row.start, context.order, context.zone)
         # A lookback of zero means since the last end of this job, which the report does not contain.
-        is_too_old = awaited.lookback and start - upstream_end > timedelta(minutes=awaited.lookback)
-        if upstream_end > start or is_too_old or upstream.status not in _SATISFIES[awaited.predicate]:
+        max_age = timedelta(minutes=awaited.lookback) if awaited.lookback else timedelta.max
+        is_in_lookback = timedelta(0) <= start - upstream_end <= max_age
+        if not is_in_lookback or upstream.status not in _SATISFIES[awaited.predicate]:
             continue
         job = {"namespace": f"autosys://{context.instance}", "name": awaited.job}
         links.append({"job": job, "run": {"runId": run_id(upstream.run, upstream.attempt)}, "inferred": True})

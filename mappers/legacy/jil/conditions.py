@@ -1,6 +1,5 @@
 """Parses and evaluates Autosys starting conditions."""
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Literal, NamedTuple, TypeVar, cast
@@ -39,8 +38,9 @@ NAME: /[^\s(),&|^"'=<>!]+/
 _PREDICATES: dict[str, StatusPredicate] = {
     "s": "success", "f": "failure", "d": "done", "t": "terminated", "n": "notrunning",
 }  # fmt: skip
-#: A lookback without limit.
+#: A lookback without limit, and the number of hours that stands for it.
 FOREVER = None
+_UNLIMITED_HOURS = 9999
 
 
 class InvalidCondition(PermanentError):
@@ -251,7 +251,7 @@ def _lookback_minutes(lookback: Token | None) -> int | None:
     """Convert a lookback `hhhh.mm` or `hhhh` to minutes; 9999 means no limit."""
     if lookback is None:
         return FOREVER
-    hours, _, minutes = re.sub(r"[.:]", ".", str(lookback)).partition(".")
-    if int(hours) == 9999:
+    hours, _, minutes = str(lookback).replace(":", ".").partition(".")
+    if int(hours) == _UNLIMITED_HOURS:
         return FOREVER
     return int(hours) * 60 + int(minutes or 0)
