@@ -11,7 +11,7 @@ from bridge.cli.query import QueryRunner
 
 if TYPE_CHECKING:
     from bridge.queries.event_finder import EventReference
-    from bridge.queries.explain import Explanation
+    from bridge.queries.explain import Assertion, Explanation
 
 _MAX_VALUE_LENGTH = 100
 
@@ -48,30 +48,24 @@ def explain(
 
 
 def _explanation_lines(explanation: "Explanation", column: str | None) -> Iterator[str]:
-    target = f"{explanation.dataset.namespace} {explanation.dataset.name}"
+    dataset = f"{explanation.dataset.namespace} {explanation.dataset.name}"
     if explanation.source:
-        yield f"{explanation.source.namespace} {explanation.source.name} -> {target}: " + (
-            f"shown as {explanation.shown_as}" if explanation.shown_as else "not part of the lineage at present"
-        )
-        for assertion in explanation.assertions:
-            by = f" of {assertion.job.namespace} {assertion.job.name}" if assertion.job else ""
-            run = f", run {assertion.run_id}" if assertion.run_id else ""
-            seen = f"first {assertion.first_seen}, last {assertion.last_seen}"
-            yield f"  {assertion.evidence}: {assertion.said_by}{by}{run}, {seen}"
-            yield from _event_lines(assertion.events)
-        if not explanation.assertions:
-            yield "  no event reported it"
+        source = f"{explanation.source.namespace} {explanation.source.name}"
+        state = f"shown as {explanation.shown_as}" if explanation.shown_as else "not part of the lineage at present"
+        yield f"{source} -> {dataset}: {state}"
+        yield from _assertion_lines(explanation.assertions)
         return
-    yield target
+    yield dataset
     if column and not explanation.lines:
         yield "  no column lineage"
     for line in explanation.lines:
         hop = line.hop
         column_suffix = f".{hop.source.column}" if hop.source.column else ""
-        transformation = "/".join(part for part in (hop.type, hop.subtype) if part) + " [masked]" * hop.masking
+        transformation = "/".join(part for part in (hop.type, hop.subtype) if part)
+        masked = " [masked]" if hop.masking else ""
         state = "" if line.active else " (not reported by the latest run)"
         source = f"{hop.source.namespace} {hop.source.name}{column_suffix}"
-        yield f"  {hop.target.column or '(whole dataset)'}  <- {source}  {transformation}{state}"
+        yield f"  {hop.target.column or '(whole dataset)'}  <- {source}  {transformation}{masked}{state}"
         yield from _event_lines(line.events)
     for fact in explanation.facts:
         value = fact.value if fact.value is not None else "(removed)"
@@ -79,6 +73,17 @@ def _explanation_lines(explanation: "Explanation", column: str | None) -> Iterat
         yield f"  {fact.fact}: {shortened}"
         yield f"    from {fact.rank} at {fact.said_at}"
         yield from _event_lines(fact.events)
+
+
+def _assertion_lines(assertions: "list[Assertion]") -> Iterator[str]:
+    for assertion in assertions:
+        by = f" of {assertion.job.namespace} {assertion.job.name}" if assertion.job else ""
+        run = f", run {assertion.run_id}" if assertion.run_id else ""
+        seen = f"first {assertion.first_seen}, last {assertion.last_seen}"
+        yield f"  {assertion.evidence}: {assertion.said_by}{by}{run}, {seen}"
+        yield from _event_lines(assertion.events)
+    if not assertions:
+        yield "  no event reported it"
 
 
 def _event_lines(events: "list[EventReference]") -> Iterator[str]:

@@ -148,6 +148,7 @@ class AssetApplier:
     def _find_changes(
         self, datasets: Mapping[QualifiedName, list[LoadedAsset]], superseded: Mapping[QualifiedName, list[Asset]]
     ) -> list[DatasetChange]:
+        """Compare the facets that assets define with the stored facets, and list the datasets that differ."""
         groups = self.group_ids({*datasets, *superseded})
         previously_applied: dict[bytes, set[str]] = {}
         for name, old_assets in superseded.items():

@@ -111,6 +111,7 @@ class ContractChecker:
     def _check_batch(
         self, contracts: dict[bytes, ActiveContract], members: Sequence[GroupMember]
     ) -> Iterator[ContractCheck]:
+        """Check the versions of these datasets that have no result yet."""
         check_ids = {member.dataset_id: assertion_id(member.dataset_id, CHECK, CHECK, None) for member in members}
         last_checked = dict(self._db.fetch_for_ids(_LAST_CHECKED, sorted(check_ids.values()), self._org))
         since = {

@@ -67,15 +67,16 @@ class AssetMatcher:
         return datasets | {own_name: names[key] for key, own_name in keys.items() if key in names}
 
     def _match_patterns(self, patterns: Sequence[Asset], result: MatchResult) -> None:
+        """Add the matches of patterns to the result; other assets may name datasets that are not stored yet."""
         if not patterns:
             return
         matched_patterns = set()
         patterns_by_namespace: dict[str, list[tuple[re.Pattern[str], Asset]]] = {}
         named_datasets = frozenset(result.datasets)  # assets create these datasets in the same transaction
-        for namespace, name in chain(
-            named_datasets,
-            (dataset for dataset in self._assets.active_dataset_names() if dataset not in named_datasets),
-        ):
+        stored_datasets = (
+            dataset for dataset in self._assets.active_dataset_names() if dataset not in named_datasets
+        )
+        for namespace, name in chain(named_datasets, stored_datasets):
             if namespace not in patterns_by_namespace:
                 patterns_by_namespace[namespace] = [
                     (re.compile(translate(asset.name)), asset)

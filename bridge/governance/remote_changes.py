@@ -70,6 +70,7 @@ class RemoteChangeImporter:
         return [self._import_change(names[key], item) for key, item in sorted(changed.items()) if key in names]
 
     def _import_change(self, name: QualifiedName, item: SyncItem) -> ImportedChange:
+        """Log the changes of a dataset, write a patch for its asset file and, in mode `apply`, store the changes."""
         record = item.read_record(GovernanceRecord)
         remote_fields = record.remote_fields
         messages = describe_remote_changes(remote_fields)

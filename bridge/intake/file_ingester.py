@@ -73,6 +73,7 @@ class FileIngester:
     def _ingest_records(
         self, records: Iterator[RawRecord], source: str, progress: Progress, identity: _FileStart | None
     ) -> IntakeReport:
+        """Ingest records in batches. The commit of a batch overlaps with the parsing of the next one."""
         report = IntakeReport()
         with ThreadPoolExecutor(1, thread_name_prefix="commit") as executor:
             pending_commit: Future[None] | None = None

@@ -151,6 +151,7 @@ class GroupCommitter:
     async def _write_group(
         self, items: Sequence[IncomingEvent | RejectedInput], positions: Sequence[FilePosition]
     ) -> TransientError | None:
+        """Write a group, and return the error if the store is unavailable. Exit if stored data may be damaged."""
         error: TransientError | None = None
         try:
             await self._write_with_retries(items, positions)
@@ -176,6 +177,7 @@ class GroupCommitter:
     async def _write_with_retries(
         self, items: Sequence[IncomingEvent | RejectedInput], positions: Sequence[FilePosition]
     ) -> None:
+        """Write a group. If another process has locked an embedded store, retry for a while."""
         loop = asyncio.get_running_loop()
         if self._thread is not None:
             await loop.run_in_executor(self._thread, self._writer.write, items, positions)

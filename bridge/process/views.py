@@ -140,6 +140,7 @@ class ViewBuilder:
 
 
 def read_options(planned_input: PlannedInput) -> ReadOptions:
+    """Select what to read: the delivered files, the folders of a version, or the location itself."""
     input_, manifest, delivery = planned_input.input, planned_input.manifest, planned_input.delivery
     if delivery is not None:
         columns = delivery.columns or input_.columns

@@ -97,6 +97,7 @@ class Publisher:
     def _plan_and_write(
         self, kind: PublicationKind, requests: Sequence[PublicationRequest], actor: str, reason: str | None
     ) -> list[PublicationOutcome]:
+        """Find the version for each request, and write all entries or, if any request conflicts, none."""
         if len({request.dataset for request in requests}) < len(requests):
             raise InvalidParameter("a dataset is listed twice", "datasets")
         planned: list[_PlannedPublication] = []
