@@ -92,10 +92,10 @@ def variable_origins(secrets: dict[str, Path]) -> dict[KeyPath, str]:
     origins: dict[KeyPath, str] = {}
     for key_path, name in sorted((variable_path(name), name) for name in environment_variables()):
         label = f"{name}{FILE_SUFFIX}" if f"{name}{FILE_SUFFIX}" in secrets else name
-        is_section = hasattr(type_at(key_path), "model_fields")
-        origins |= dict.fromkeys(
-            _setting_paths(key_path, json.loads(os.environ[name])) if is_section else [key_path], label
-        )
+        if hasattr(type_at(key_path), "model_fields"):
+            origins |= dict.fromkeys(_setting_paths(key_path, json.loads(os.environ[name])), label)
+        else:
+            origins[key_path] = label
     return origins
 
 

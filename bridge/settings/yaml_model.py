@@ -28,7 +28,8 @@ def valid_keys(model: type[BaseModel], key_path: KeyPath) -> list[str]:
         if isinstance(key, int):
             continue
         fields = {field.alias or name: field for name, field in section.model_fields.items()}
-        section = _find_model(fields[key].annotation) if key in fields else section
+        if key in fields:
+            section = _find_model(fields[key].annotation)
     return [field.alias or name for name, field in section.model_fields.items()]
 
 

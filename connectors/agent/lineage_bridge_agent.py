@@ -594,8 +594,10 @@ class Spool:
             )
         except OSError:
             return
+        surplus_count = len(counters) - MAX_ATTEMPT_FILES
         for index, (modified, path) in enumerate(counters):
-            if index >= len(counters) - MAX_ATTEMPT_FILES and now - modified < ATTEMPT_RETENTION_SECONDS:
+            is_old = now - modified >= ATTEMPT_RETENTION_SECONDS
+            if index >= surplus_count and not is_old:
                 return
             self._remove_attempt_counter(path, modified)
 

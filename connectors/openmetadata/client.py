@@ -245,13 +245,12 @@ class OpenMetadataClient:
         )
         return None if response is None else response.get("edge")
 
-    def upstream_edges(self, type_: str, id_: str) -> dict[str, JsonObject]:
-        """Fetch the edges into an entity by source id, as the server stores them."""
+    def upstream_edges(self, entity_type: str, entity_id: str) -> dict[str, JsonObject]:
+        """Fetch the details of all edges into an entity as the server stores them, by source id."""
+        path = f"/lineage/{entity_type}/{entity_id}"
         params = {"upstreamDepth": "1", "downstreamDepth": "0"}
-        graph = self._session.get_or_none("get edges", f"/lineage/{type_}/{id_}", params, member="upstreamEdges")
-        return {
-            edge["fromEntity"]: edge.get("lineageDetails") or {} for edge in (graph or {}).get("upstreamEdges") or ()
-        }
+        graph = self._session.get_or_none("get edges", path, params, member="upstreamEdges") or {}
+        return {edge["fromEntity"]: edge.get("lineageDetails") or {} for edge in graph.get("upstreamEdges") or ()}
 
     def delete_edge(self, source: tuple[str, str], target: tuple[str, str]) -> bool:
         """Delete an edge; returns False if the edge did not exist."""

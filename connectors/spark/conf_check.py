@@ -84,7 +84,7 @@ def check_conf(conf: Mapping[str, str], release: SparkRelease | None = None) -> 
     accepted = accepted_keys(listener_conf)
     key_problems = [_check_key(key, value, listener_conf, accepted) for key, value in listener_conf.items()]
     problems = [
-        *_check_foreign_keys(conf, accepted),
+        *_check_unprefixed_keys(conf, accepted),
         *chain.from_iterable(key_problems),
         *_check_untyped_sections(accepted),
         *_check_transport("transport.", listener_conf),
@@ -95,7 +95,7 @@ def check_conf(conf: Mapping[str, str], release: SparkRelease | None = None) -> 
     return sorted(problems, key=lambda problem: list(ProblemEffect).index(problem.effect))
 
 
-def _check_foreign_keys(conf: Mapping[str, str], accepted: AcceptedKeys) -> Iterator[ConfProblem]:
+def _check_unprefixed_keys(conf: Mapping[str, str], accepted: AcceptedKeys) -> Iterator[ConfProblem]:
     """Find keys that seem to be meant for the listener but lack its prefix."""
     for key in conf:
         section, _, listener_key = key.removeprefix("spark.").partition(".")

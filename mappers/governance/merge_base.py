@@ -78,8 +78,8 @@ def next_base(
     read: dict[FieldPath, FieldValue] = {}
     for path in {*previous.sent, *local}:
         value = local.get(path)
-        is_set = isinstance(value, frozenset)
-        if path in unapplied.fields or (path in undecided and not is_set):
+        is_undecided = path in undecided and not isinstance(value, frozenset)
+        if path in unapplied.fields or is_undecided:
             if path in previous.sent:
                 sent[path], read[path] = previous.sent[path], previous.read.get(path)
         elif isinstance(value, frozenset):

@@ -75,7 +75,7 @@ class DatasetContent(NamedTuple):
     format: str | None = None
     columns: tuple[SchemaColumn, ...] = ()
     full_path: str | None = None
-    #: URL of its page in lineage-bridge.
+    #: URL of the page of the dataset in lineage-bridge.
     page: str | None = None
 
 
@@ -96,13 +96,14 @@ def dataset_requests(location: EntityLocation, dataset: DatasetContent) -> Datas
         **name_keys(location.name),
         **description_keys(dataset.description),
         **_BODY_BUILDERS[location.kind](location, dataset, columns, parents[-1].fqn),
-        **({"sourceUrl": dataset.page} if dataset.page else {}),
     }
+    if dataset.page:
+        body["sourceUrl"] = dataset.page
     return DatasetRequests(parents, EntityRequest(_COLLECTIONS[location.kind], location.fqn, body), columns)
 
 
 def dataset_page(public_url: str, namespace: str, name: str) -> str:
-    """URL of the page of a dataset in lineage-bridge."""
+    """Return the URL of the page of a dataset in lineage-bridge."""
     return f"{public_url.rstrip('/')}{DATASET_PAGE}?{urlencode({'namespace': namespace, 'name': name})}"
 
 

@@ -85,11 +85,10 @@ def desired_fields(facet: Mapping[str, Any], vocabulary: TagVocabulary) -> dict[
 
 
 def _desired_labels(facet: Mapping[str, Any], vocabulary: TagVocabulary) -> Iterator[tuple[FieldPath, FieldValue]]:
-    keys = [key for key in ("tags", "classifications", "accessPolicies") if key in facet]
-    tags = [vocabulary.tag_fqn(word) for key in keys if key != "accessPolicies" for word in facet[key]]
+    tags = [vocabulary.tag_fqn(word) for key in ("tags", "classifications") for word in facet.get(key, ())]
     if facet.get("accessPolicies"):
         tags.append(fqn(vocabulary.access, facet["accessTag"]))
-    if keys:
+    if any(key in facet for key in ("tags", "classifications", "accessPolicies")):
         yield TAGS, frozenset(tags)
     if "glossaryTerms" in facet:
         yield TERMS, frozenset(map(vocabulary.term_fqn, facet["glossaryTerms"]))

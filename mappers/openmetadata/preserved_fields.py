@@ -136,7 +136,7 @@ def _reference(value: Mapping[str, Any]) -> JsonObject:
 
 def _choose_value(key: str, desired: Any, existing: Any) -> Any:
     """Choose between the desired and the existing value; columns and tasks are merged."""
-    if not desired or key in _PLACEHOLDERS or (key == "sourceUrl" and _is_link_of_user(desired, existing)):
+    if not desired or key in _PLACEHOLDERS or (key == "sourceUrl" and _replaces_user_link(desired, existing)):
         return existing
     if key in _PARTIAL_ADDRESSES:
         return existing if str(existing).endswith(desired) else desired
@@ -149,8 +149,8 @@ def _choose_value(key: str, desired: Any, existing: Any) -> Any:
     return desired
 
 
-def _is_link_of_user(desired: str, existing: str) -> bool:
-    """True if our link to a dataset would replace a link that a user set."""
+def _replaces_user_link(desired: str, existing: str) -> bool:
+    """Return whether our link to a dataset would replace a link that a user set."""
     return _OWN_PAGE in desired and _OWN_PAGE not in existing
 
 

@@ -91,10 +91,9 @@ def _metric_members(measured: Mapping[str, Any], rows: float | None) -> JsonObje
     body = _measured_metrics(measured)
     values, nulls = _as_number(body.get("valuesCount")), _as_number(body.get("nullCount"))
     total = rows if rows is not None else values
-    if total is None and values is not None and nulls is not None:
-        total = values + nulls
     derived: JsonObject = {}
     if values is not None and nulls is not None:
+        # A producer may count values with or without nulls; a count of all rows includes the nulls.
         derived["validCount"] = max(values - nulls, 0) if total == values else values
     if values is not None and "distinctCount" in body:
         derived["duplicateCount"] = max(values - (nulls or 0) - body["distinctCount"], 0)

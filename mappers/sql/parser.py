@@ -176,12 +176,10 @@ def view_name(table: exp.Table) -> str | None:
 
 def _table_arguments(function: exp.Expression) -> set[str]:
     """List the views passed to a table function as TABLE(...)."""
-    calls = (
-        expression for expression in function.args.get("expressions") or () if isinstance(expression, exp.Anonymous)
-    )
-    arguments = (call.expressions[0] for call in calls if call.name.upper() == "TABLE" and call.expressions)
-    return {
-        ".".join(part.name for part in argument.parts).lower()
-        for argument in arguments
-        if isinstance(argument, exp.Column)
-    }
+    views = set()
+    for call in function.args.get("expressions") or ():
+        if isinstance(call, exp.Anonymous) and call.name.upper() == "TABLE" and call.expressions:
+            view, *_ = call.expressions
+            if isinstance(view, exp.Column):
+                views.add(".".join(part.name for part in view.parts).lower())
+    return views

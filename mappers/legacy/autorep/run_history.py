@@ -174,8 +174,8 @@ def _end_event(attempt: _Attempt) -> StatusEvent | None:
     if not end_events or (end_events[-1].status == "RESTART" and attempt.events[-1].status != "RESTART"):
         end_events = attempt.manual_changes
     # RESTART is the time when the next attempt is due; it counts as an end only if there is no other end.
-    actual_ends = [event for event in end_events if event.status != "RESTART"] or end_events
-    return actual_ends[-1] if actual_ends else None
+    ends = [event for event in end_events if event.status != "RESTART"] or end_events
+    return ends[-1] if ends else None
 
 
 def _alarm_content(alarm: Alarm, context: ReportContext) -> JsonObject:

@@ -204,8 +204,10 @@ def _find_cycles(catalog: JobCatalog, conditions: Mapping[str, Mapping[str, Cond
 
 def _awaited_jobs(condition: Condition | None, catalog: JobCatalog) -> list[str]:
     """List the jobs of the catalog that must run before a condition becomes true."""
+    if condition is None:
+        return []
     jobs = set()
-    for atom in atomic_conditions(condition) if condition is not None else ():
+    for atom in atomic_conditions(condition):
         if isinstance(atom, GlobalCondition) or atom.instance is not None or atom.job not in catalog.jobs:
             continue
         if isinstance(atom, StatusCondition) and atom.predicate == "notrunning":
