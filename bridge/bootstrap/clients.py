@@ -10,7 +10,7 @@ from connectors.errors import ConfigError
 from connectors.http import HttpSession, Timeouts
 from connectors.marquez.client import MarquezClient
 from connectors.openmetadata import body_validation
-from connectors.openmetadata.auth import file_token, login_token, oauth_client_token
+from connectors.openmetadata.auth import file_token_provider, login_token_provider, oauth_token_provider
 from connectors.openmetadata.client import OpenMetadataClient
 from connectors.session import RateLimiter, StaticToken, ThrottledSession, TokenProvider
 
@@ -48,12 +48,14 @@ def _token_provider(auth: OpenMetadataAuthSettings, host: str) -> TokenProvider:
         raise ConfigError(f"openmetadata.auth.{missing.key} {missing.message}")
     if auth.type == "basic":
         login_session = HttpSession(host, timeouts=_TARGET_TIMEOUTS, connections=1)
-        return login_token(login_session, auth.username or "", _secret_value(auth.password))
+        return login_token_provider(login_session, auth.username or "", _secret_value(auth.password))
     if auth.type == "oauth":
         token_session = HttpSession(auth.token_url or "", timeouts=_TARGET_TIMEOUTS, connections=1)
-        return oauth_client_token(token_session, auth.client_id or "", _secret_value(auth.client_secret), auth.scope)
+        return oauth_token_provider(
+            token_session, auth.client_id or "", _secret_value(auth.client_secret), auth.scope
+        )
     if auth.token_file:
-        return file_token(auth.token_file)
+        return file_token_provider(auth.token_file)
     return StaticToken(_secret_value(auth.jwt_token).strip())
 
 

@@ -134,7 +134,7 @@ def open_dead_letters(settings: Settings, name: TargetName) -> DeadLetters:
 def openmetadata_options(settings: Settings) -> OpenMetadataOptions:
     openmetadata, sync = settings.openmetadata, settings.openmetadata.sync
     return OpenMetadataOptions(
-        layout=location_layout(openmetadata),
+        layout=service_layout(openmetadata),
         folding=folding_rule(settings),
         create=openmetadata.create,
         unresolved=openmetadata.unresolved,
@@ -161,7 +161,7 @@ def tag_vocabulary(governance: OpenMetadataGovernanceSettings) -> TagVocabulary:
     return TagVocabulary(governance.classification, governance.glossary, governance.access_classification, tags)
 
 
-def location_layout(settings: OpenMetadataSettings) -> ServiceLayout:
+def service_layout(settings: OpenMetadataSettings) -> ServiceLayout:
     mappings = (
         ServiceMapping(mapping.namespace, mapping.service, mapping.database, mapping.schema_)
         for mapping in settings.mappings

@@ -9,7 +9,7 @@ from bridge.settings.model import Settings
 from connectors.errors import ConfigError
 
 
-def config_errors(error: ConfigError) -> Iterator[Finding]:
+def report_errors(error: ConfigError) -> Iterator[Finding]:
     """Report each error of an invalid configuration as a finding."""
     for line in str(error).splitlines():
         yield Finding(Level.error, "config", line, "configs/bridge.yaml lists every key")

@@ -22,11 +22,11 @@ _SETTINGS_CHECKS = ("disk", "permissions", "store", *_STORE_CHECKS)
 
 def run_checks(paths: Sequence[Path]) -> Iterator[Finding]:
     """Load the configuration files and check everything that the service needs."""
-    yield from run_check("versions", software.installed_packages)
+    yield from run_check("versions", software.check_packages)
     try:
         settings, _, secrets = load_settings_with_origins(paths)
     except ConfigError as error:
-        yield from config.config_errors(error)
+        yield from config.report_errors(error)
         yield from skip_checks(_SETTINGS_CHECKS, "the configuration is invalid")
         return
     yield from run_check("config", lambda: config.check(paths, secrets, settings))

@@ -15,7 +15,7 @@ _PACKAGE = "lineage-bridge"
 _EXTRA_REQUIREMENT = re.compile(r"""([\w.-]+).*;.*extra == ["']([\w-]+)["']""")
 
 
-def installed_packages() -> Iterator[Finding]:
+def check_packages() -> Iterator[Finding]:
     """Report the versions of lineage-bridge, Python and SQLite, and which extras are installed."""
     message = f"{_PACKAGE} {__version__}, Python {platform.python_version()}, {SqliteDatabase.version}"
     yield Finding(Level.ok, "versions", message)

@@ -38,7 +38,7 @@ class _CachedToken:
             return self._token != rejected_token
 
 
-def file_token(path: Path) -> TokenProvider:
+def file_token_provider(path: Path) -> TokenProvider:
     """Provide the token in a file; a rejected token is read again, because the file may contain a rotated token."""
 
     def read_token() -> str:
@@ -58,7 +58,7 @@ class _TokenResponse(msgspec.Struct):
     access_token: str = ""
 
 
-def login_token(session: HttpSession, email: str, password: str) -> TokenProvider:
+def login_token_provider(session: HttpSession, email: str, password: str) -> TokenProvider:
     """Provide a token by logging in with email and password; the server expects the password in base64."""
     encoded_password = base64.b64encode(password.encode()).decode()
     body = msgspec.json.encode({"email": email, "password": encoded_password})
@@ -69,7 +69,7 @@ def login_token(session: HttpSession, email: str, password: str) -> TokenProvide
     return _CachedToken(login, session.close)
 
 
-def oauth_client_token(
+def oauth_token_provider(
     session: HttpSession, client_id: str, client_secret: str, scope: str | None = None
 ) -> TokenProvider:
     """Provide a token by the OAuth client credentials grant; the URL of the session is the token URL."""

@@ -73,7 +73,7 @@ class _ParsedType(NamedTuple):
     inner: tuple[tuple[str, "_ParsedType"], ...] = ()
 
 
-def column_type(type_name: str | None) -> JsonObject:
+def column_type_fields(type_name: str | None) -> JsonObject:
     """Return the type fields of a column; an unknown type becomes UNKNOWN, but is displayed as written."""
     text = (type_name or "").strip()
     if not text:

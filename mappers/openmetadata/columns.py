@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from mappers.canonical.columns import SchemaColumn
 from mappers.canonical_json import JsonObject
-from mappers.openmetadata.column_types import column_type
+from mappers.openmetadata.column_types import column_type_fields
 from mappers.openmetadata.fqn import EntityName, entity_name
 
 MAX_COLUMN_NAME_CHARACTERS = 300
@@ -59,7 +59,7 @@ class _OpenLevel(NamedTuple):
 
 
 def _column_body(column: SchemaColumn, name: EntityName, max_characters: int) -> JsonObject:
-    body: JsonObject = {"name": name.name, **column_type(column.type)}
+    body: JsonObject = {"name": name.name, **column_type_fields(column.type)}
     if name.display_name:
         body["displayName"] = name.display_name
     if column.description:

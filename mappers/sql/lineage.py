@@ -8,7 +8,7 @@ from mappers.errors import InvalidSql
 from mappers.sql.column_source import FILTER, GROUP_BY, ColumnSource, ColumnSources, QueryLineage
 from mappers.sql.parser import parse_query, printable, source_position, views_in
 from mappers.sql.scope import NO_SOURCES, Relation, RelationColumn, Scope, merge_incomplete_views
-from mappers.sql.select_statement import analyze_select, apply_to_all, sort_sources
+from mappers.sql.select_statement import analyze_select, sort_sources, transform_all
 
 
 def trace_columns(sql: str, schemas: Mapping[str, Sequence[str]]) -> QueryLineage:
@@ -127,14 +127,14 @@ class _QueryAnalyzer:
     def _combine_relations(self, operation: exp.SetOperation, left: Relation, right: Relation) -> Relation:
         dataset_level = left.dataset_level | right.dataset_level
         if not isinstance(operation, exp.Union):
-            compared_sources = apply_to_all([*left.columns, *right.columns], FILTER)
+            compared_sources = transform_all([*left.columns, *right.columns], FILTER)
             return left._replace(dataset_level=dataset_level | compared_sources)
         columns = _merge_columns(left, right, by_name=bool(operation.args.get("by_name")))
         complete = left.incomplete_views is None and right.incomplete_views is None
         if complete and len(left.columns) != len(right.columns) and not operation.args.get("by_name"):
             self.add_problem(operation, f"UNION of {len(left.columns)} and {len(right.columns)} columns")
         if operation.args.get("distinct"):
-            dataset_level |= apply_to_all(columns, GROUP_BY)
+            dataset_level |= transform_all(columns, GROUP_BY)
         return Relation(
             tuple(columns), dataset_level, merge_incomplete_views(left.incomplete_views, right.incomplete_views)
         )

@@ -48,7 +48,7 @@ class SelectStatement:
         dataset_level |= self._having_sources()
         dataset_level |= sort_sources(node, scope, self._queries)
         if node.args.get("distinct"):
-            dataset_level |= apply_to_all(scope.outputs, GROUP_BY)
+            dataset_level |= transform_all(scope.outputs, GROUP_BY)
         return Relation(tuple(scope.outputs), dataset_level, merge_incomplete_views(*self._incomplete_views))
 
     def _clause_sources(self, name: str, transformation: ColumnTransformation) -> ColumnSources:
@@ -123,15 +123,15 @@ def grouping_sources(
     for key in keys:
         if isinstance(key, exp.Literal) and not key.is_string:
             position = int(key.name) if key.name.isdigit() else 0
-            sources |= apply_to_all(scope.outputs[max(position - 1, 0) : position], transformation)
+            sources |= transform_all(scope.outputs[max(position - 1, 0) : position], transformation)
         elif isinstance(key, exp.Var) and key.name.upper() == "ALL":
-            sources |= apply_to_all(scope.outputs, transformation)
+            sources |= transform_all(scope.outputs, transformation)
         else:
             sources |= find_sources(key, scope, queries, transformation)
     return sources
 
 
-def apply_to_all(columns: list[RelationColumn], transformation: ColumnTransformation) -> ColumnSources:
+def transform_all(columns: list[RelationColumn], transformation: ColumnTransformation) -> ColumnSources:
     return NO_SOURCES.union(*(apply_transformation(column.sources, transformation) for column in columns))
 
 

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from bridge.bootstrap.clients import make_openmetadata_client
-from bridge.bootstrap.targets import location_layout
+from bridge.bootstrap.targets import service_layout
 from bridge.settings.openmetadata import OpenMetadataSettings
 from connectors.errors import ConfigError, TargetUnavailable
 from connectors.openmetadata.client import OpenMetadataClient as Client
@@ -85,7 +85,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "guides" / "openmetadata.md"
 def test_documented_mappings() -> None:
     text = PAGE.read_text(encoding="utf-8")
     (block,) = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
-    layout = location_layout(settings(**yaml.safe_load(block)["openmetadata"]))
+    layout = service_layout(settings(**yaml.safe_load(block)["openmetadata"]))
     rows = re.findall(r"^\| `(\S+)` `(\S+)`.*?\| `(\S+)`", text, re.MULTILINE)
     assert len(rows) == 6
     assert [(*row[:2], locate_dataset(layout, *row[:2]).fqn) for row in rows] == rows
@@ -93,7 +93,7 @@ def test_documented_mappings() -> None:
 
 def test_location_layout_from_settings() -> None:
     mapping = {"namespace": "s3://*", "service": "lake", "database": "files", "schema": "{folder}"}
-    layout = location_layout(settings(mappings=[mapping], service={"name": "ours"}, paths_as="table"))
+    layout = service_layout(settings(mappings=[mapping], service={"name": "ours"}, paths_as="table"))
     assert layout == ServiceLayout((ServiceMapping("s3://*", "lake", "files", "{folder}"),), "ours", "table")
     assert locate_dataset(layout, "s3://bucket", "raw/orders").fqn == "lake.files.raw.orders"
-    assert location_layout(settings(paths_as="container")).files_as == "container"
+    assert service_layout(settings(paths_as="container")).files_as == "container"

@@ -117,7 +117,7 @@ def test_empty_log_has_no_event_from_future(store: Store) -> None:
 
 def test_reports_every_extra() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    lines = finding_lines(software.installed_packages())
+    lines = finding_lines(software.check_packages())
     for extra in project["optional-dependencies"].keys() - {"all"}:
         assert any(line.startswith(f"ok: versions: extra {extra} (") for line in lines), extra
     assert len(lines) == len(project["optional-dependencies"])
@@ -127,7 +127,7 @@ def test_reports_every_extra() -> None:
 def test_missing_extra_has_install_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bridge.doctor.software._installed_version", lambda _: None)
     message = "extra postgres (psycopg missing) is not installed (pip install 'lineage-bridge[postgres]')"
-    assert f"ok: versions: {message}" in finding_lines(software.installed_packages())
+    assert f"ok: versions: {message}" in finding_lines(software.check_packages())
 
 
 def test_store_near_its_size_limit_is_a_warning(tmp_path: Path) -> None:

@@ -276,7 +276,7 @@ def test_https_to_http_port_is_reported(standin: OpenMetadata) -> None:
     ],
 )
 def test_remedy_for_unreachable_server(exception: Exception, remedy: str) -> None:
-    finding = server.unreachable(exception)
+    finding = server.report_unreachable(exception)
     assert (finding.level, finding.message) == (Level.error, str(exception))
     assert remedy in (finding.remedy or "")
 

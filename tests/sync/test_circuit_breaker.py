@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bridge.sync.sync_item import Outcome
-from connectors.openmetadata.auth import file_token
+from connectors.openmetadata.auth import file_token_provider
 from tests.factories import columns, dataset, facet, field, run_event, schema, transformation
 from tests.standins.journal import RecordedRequest
 from tests.standins.openmetadata import Fault, error, expired_token, html, reset
@@ -311,7 +311,7 @@ def test_entity_created_despite_error_is_owned_by_bridge() -> None:
 def use_token_file(synced: OpenMetadataHarness, folder: Path) -> Path:
     file = folder / "token"
     file.write_text(synced.standin.bot_token)
-    synced.connect(token=file_token(file))
+    synced.connect(token=file_token_provider(file))
     return file
 
 

@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 
 from bridge.bootstrap.clients import make_openmetadata_client
-from bridge.bootstrap.targets import location_layout
+from bridge.bootstrap.targets import service_layout
 from bridge.doctor import config
 from bridge.doctor.finding import Finding, Level, run_check, skip_checks
 from bridge.doctor.openmetadata import permissions, server
@@ -38,7 +38,7 @@ def check_services(client: OpenMetadataClient, settings: OpenMetadataSettings) -
 
 def _named_services(settings: OpenMetadataSettings) -> Iterator[ServiceRef]:
     """Yield the services in the settings; the namespace of a mapping determines the kind of its service."""
-    layout = location_layout(settings)
+    layout = service_layout(settings)
     for mapping in layout.mappings:
         example = locate_dataset(layout._replace(mappings=(mapping,)), mapping.namespace, "name")
         if example.service.name == mapping.service:
@@ -58,7 +58,7 @@ def run_checks(paths: Sequence[Path]) -> Iterator[Finding]:
     try:
         settings = load_settings(paths)
     except ConfigError as error:
-        yield from config.config_errors(error)
+        yield from config.report_errors(error)
         yield from skip_checks(_ALL_CHECKS, "the configuration is invalid")
         return
     yield from check_openmetadata(settings.openmetadata)
@@ -96,7 +96,7 @@ def _check_server(
     try:
         info = client.server_info()
     except LineageBridgeError as error:
-        yield server.unreachable(error)
+        yield server.report_unreachable(error)
         yield from skip_checks(_SERVER_CHECKS, "the server is unreachable")
         return
     yield Finding(Level.ok, "server", f"{client.url} responds")
@@ -105,7 +105,7 @@ def _check_server(
     try:
         user = client.current_user()
     except LineageBridgeError as error:
-        yield server.token_rejected(error, client.url)
+        yield server.report_rejected_token(error, client.url)
         yield from skip_checks(_USER_CHECKS, "the server did not accept the token")
         return
     yield Finding(Level.ok, "token", "accepted by the server")

@@ -28,7 +28,7 @@ _LOGIN_SERVER_DOWN = "check openmetadata.auth.token_url and that this machine ca
 _DEFAULT_REMEDY = "check that it is a token of this server (see docs/guides/openmetadata.md)"
 
 
-def token_rejected(error: Exception, host: str) -> Finding:
+def report_rejected_token(error: Exception, host: str) -> Finding:
     message = str(error)
     if isinstance(error, Unreachable | TargetUnavailable):
         remedy = _SERVER_DOWN if message.startswith(host) else _LOGIN_SERVER_DOWN
@@ -67,7 +67,7 @@ _CONNECTION_REMEDIES: dict[type[Exception], str] = {
 }
 
 
-def unreachable(error: Exception) -> Finding:
+def report_unreachable(error: Exception) -> Finding:
     return Finding(Level.error, "server", str(error), _connection_remedy(error))
 
 

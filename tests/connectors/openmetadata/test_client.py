@@ -10,7 +10,7 @@ import pytest
 
 from connectors.errors import NoResponse, TargetMisconfigured, TargetRejected, TargetUnavailable, Unreachable
 from connectors.http import HttpResponse, HttpSession
-from connectors.openmetadata.auth import file_token, login_token, oauth_client_token
+from connectors.openmetadata.auth import file_token_provider, login_token_provider, oauth_token_provider
 from connectors.openmetadata.client import OpenMetadataClient as Client
 from connectors.openmetadata.response_errors import response_error
 from connectors.session import StaticToken, TokenProvider
@@ -224,7 +224,7 @@ def test_error_contains_retry_after(header: str | None, seconds: float | None) -
 def test_rotated_token_file_is_read_again(standin: OpenMetadata, tmp_path: Path) -> None:
     path = tmp_path / "token"
     path.write_text(f"{standin.expired_token}\n")
-    client_ = make_client(standin, file_token(path))
+    client_ = make_client(standin, file_token_provider(path))
     with pytest.raises(TargetMisconfigured, match="401 Expired token!"):
         client_.current_user()
     path.write_text(standin.bot_token)
@@ -237,7 +237,7 @@ def test_token_file_errors_name_the_file(standin: OpenMetadata, tmp_path: Path, 
     if content is not None:
         path.write_text(content)
     with pytest.raises(TargetMisconfigured, match=str(path)):
-        make_client(standin, file_token(path)).current_user()
+        make_client(standin, file_token_provider(path)).current_user()
 
 
 def test_rejected_token_is_not_retried(standin: OpenMetadata) -> None:
@@ -256,7 +256,9 @@ def test_expired_oauth_token_is_renewed(standin: OpenMetadata) -> None:
         )
 
     tokens = HttpSession("http://idp/token", transport=httpx.MockTransport(issue))
-    assert make_client(standin, oauth_client_token(tokens, "me", "se&cret")).current_user()["name"] == "ingestion-bot"
+    assert (
+        make_client(standin, oauth_token_provider(tokens, "me", "se&cret")).current_user()["name"] == "ingestion-bot"
+    )
     assert token_requests == [b"grant_type=client_credentials&client_id=me&client_secret=se%26cret"] * 2
 
 
@@ -266,7 +268,7 @@ def test_expired_oauth_token_is_renewed(standin: OpenMetadata) -> None:
 def test_login_without_token_is_an_error(standin: OpenMetadata, response: httpx.Response) -> None:
     session = HttpSession("http://om", transport=httpx.MockTransport(lambda _: response))
     with pytest.raises(TargetMisconfigured, match="http://om"):
-        make_client(standin, login_token(session, "a@b.c", "secret")).current_user()
+        make_client(standin, login_token_provider(session, "a@b.c", "secret")).current_user()
 
 
 def test_invalid_bodies_are_not_sent(standin: OpenMetadata) -> None:

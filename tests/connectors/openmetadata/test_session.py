@@ -11,7 +11,7 @@ import pytest
 
 from connectors.errors import NoResponse, TargetMisconfigured, TargetRejected, TargetUnavailable, Unreachable
 from connectors.http import HttpSession
-from connectors.openmetadata.auth import login_token
+from connectors.openmetadata.auth import login_token_provider
 from connectors.openmetadata.client import OpenMetadataClient as Client
 from connectors.openmetadata.compatibility import ServerFeatures, server_features
 from connectors.session import RateLimiter, StaticToken, TokenProvider
@@ -367,7 +367,7 @@ def test_rejected_login_token_is_renewed_once(make_target: MakeTarget) -> None:
         issued.append(f"token {len(issued)}".replace(" ", "-"))
         return httpx.Response(200, json={"accessToken": issued[-1]})
 
-    token = login_token(HttpSession("http://om", transport=httpx.MockTransport(login)), "me@om", "secret")
+    token = login_token_provider(HttpSession("http://om", transport=httpx.MockTransport(login)), "me@om", "secret")
     with_login = Target(target.standin, token)
     with pytest.raises(TargetMisconfigured, match="401"):
         with_login.client.current_user()
@@ -379,7 +379,9 @@ def test_login_is_retried(make_target: MakeTarget) -> None:
     target = make_target()
     responses = [httpx.Response(503), httpx.Response(200, json={"accessToken": target.standin.bot_token})]
     transport = httpx.MockTransport(lambda _: responses.pop(0))
-    with_login = Target(target.standin, login_token(HttpSession("http://om", transport=transport), "me@om", "secret"))
+    with_login = Target(
+        target.standin, login_token_provider(HttpSession("http://om", transport=transport), "me@om", "secret")
+    )
     assert with_login.client.current_user()["name"] == "ingestion-bot"
     with_login.client.close()
 

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mappers.openmetadata.column_types import column_type
+from mappers.openmetadata.column_types import column_type_fields
 
 
 def type_members(type_name: str | None) -> dict[str, Any]:
-    return {key: value for key, value in column_type(type_name).items() if key != "dataTypeDisplay"}
+    return {key: value for key, value in column_type_fields(type_name).items() if key != "dataTypeDisplay"}
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def type_members(type_name: str | None) -> dict[str, Any]:
     ],
 )  # fmt: skip
 def test_simple_types(type_name: str | None, data_type: str) -> None:
-    assert column_type(type_name)["dataType"] == data_type
+    assert column_type_fields(type_name)["dataType"] == data_type
 
 
 @pytest.mark.parametrize(
@@ -71,9 +71,9 @@ def test_simple_types(type_name: str | None, data_type: str) -> None:
 )  # fmt: skip
 def test_parametrized_and_nested_types(type_name: str, column: dict[str, Any]) -> None:
     assert type_members(type_name) == column
-    assert column_type(type_name)["dataTypeDisplay"] == type_name.lower()
+    assert column_type_fields(type_name)["dataTypeDisplay"] == type_name.lower()
 
 
 @given(st.one_of(st.text(max_size=60), st.text("<>(),:`'\" abarraystructmap12", max_size=60)))
 def test_any_text_results_in_a_type(text: str) -> None:
-    assert column_type(text)["dataType"]
+    assert column_type_fields(text)["dataType"]
