@@ -10,7 +10,7 @@ from mappers.logical_job import FoldingRule
 
 
 def make_writer(settings: Settings) -> Writer:
-    """Open the store for writing; creates or upgrades it first."""
+    """Open a writer on the store; creates or upgrades the store first."""
     return make_writer_on(settings, open_for_writing(settings))
 
 
@@ -43,5 +43,5 @@ def folding_rule(settings: Settings) -> FoldingRule:
 
 
 def open_store(settings: Settings) -> Database:
-    """Open the store for reading; creates or upgrades it first."""
+    """Open the store for reading; creates or upgrades the store first."""
     return StoreUrl(settings.store.url).open_for_reading()

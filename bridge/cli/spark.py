@@ -188,13 +188,13 @@ def _conf_text(options: ConfOptions, output: ConfFormat) -> str:
     """Build and format a configuration. Raises ConfigError if the configuration would not work."""
     from connectors.errors import ConfigError
     from connectors.spark.conf_check import check_conf
-    from connectors.spark.conf_format import format_flags, format_python, write_defaults
+    from connectors.spark.conf_format import format_defaults, format_flags, format_python
 
     conf_values = build_conf(options)
     if errors := [str(finding) for finding in check_conf(conf_values, options.release) if finding.is_error]:
         raise ConfigError("\n".join(errors).removeprefix("error: "))
     formatters = {
-        ConfFormat.defaults: write_defaults,
+        ConfFormat.defaults: format_defaults,
         ConfFormat.flags: format_flags,
         ConfFormat.python: format_python,
     }

@@ -129,7 +129,7 @@ def _check_completeness(target: TargetName, report: ComparisonReport) -> Finding
 
 
 def _age_text(started_at: int | None, now_us: int) -> str:
-    """Format the time since `started_at` in the largest unit in which it is at least 2, such as `3 h`."""
+    """Format the time since `started_at`, such as `3 h`, in the largest unit that fits at least twice."""
     seconds = max(0, now_us - (started_at or now_us)) / _SECOND
     for unit, unit_seconds in (("days", 86_400), ("h", 3_600), ("min", 60)):
         if seconds >= 2 * unit_seconds:

@@ -88,7 +88,7 @@ def without_variables(names: Iterable[str]) -> Iterator[None]:
 
 
 def variable_origins(secrets: dict[str, Path]) -> dict[KeyPath, str]:
-    """Map the key path of each setting to the variable that sets it; a section's variable sets several settings."""
+    """Map each setting to the variable that sets it; a variable for a section sets all settings in its value."""
     origins: dict[KeyPath, str] = {}
     for key_path, name in sorted((variable_path(name), name) for name in environment_variables()):
         label = f"{name}{FILE_SUFFIX}" if f"{name}{FILE_SUFFIX}" in secrets else name

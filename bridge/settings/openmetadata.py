@@ -1,4 +1,4 @@
-"""Settings of the OpenMetadata target; incomplete settings are rejected once it is enabled."""
+"""Settings of the OpenMetadata target; incomplete settings are rejected if the target is enabled."""
 
 import re
 from pathlib import Path

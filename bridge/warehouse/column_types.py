@@ -25,7 +25,7 @@ class Keyword(sa.String):
 
 
 class BoundedText(sa.String):
-    """Text from outside with bounded length, so that it can be part of a key or index."""
+    """Text from events; its length is bounded, so that it can be part of a key or index."""
 
 
 class LongText(sa.Text):

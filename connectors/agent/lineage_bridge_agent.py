@@ -698,7 +698,7 @@ class ServiceConnection:
 
 
 def deliver_pending(spool, connection, deadline=None):
-    """Deliver all pending events, including those added while it runs.
+    """Deliver all pending events, including events that are added during the delivery.
 
     Returns the number of delivered events, the number of rejected events, and why delivery stopped early (or None).
     `deadline` is a `time.monotonic()` value.

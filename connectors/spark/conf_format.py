@@ -17,7 +17,7 @@ _ESCAPE_SEQUENCES = {char: f"\\{name}" for name, char in _ESCAPES.items()} | {"\
 _STRIPPED_CHARACTERS = "".join(chr(code) for code in range(33) if chr(code) not in "\r\n")
 
 
-def write_defaults(conf: Mapping[str, str]) -> str:
+def format_defaults(conf: Mapping[str, str]) -> str:
     """Format a conf as spark-defaults.conf; raises ConfigError for a value that Spark could not read back."""
     return "".join(f"{_escape_key(key)} {_escape_value(key, value)}\n" for key, value in conf.items())
 

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the customary name
 
 from mappers.naming import quote_spark_identifier
 
-#: Spark treats the folder of a version as a partition; the column that this creates is not part of the data.
+#: Partition column that Spark derives from the folder of a version; the column is not part of the data.
 VERSION_COLUMN = "_version"
 _DEFAULTS: dict[str, dict[str, Any]] = {"csv": {"header": True}}
 #: Spark does not find a driver in `spark.jars.packages` by itself.

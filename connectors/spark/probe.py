@@ -59,7 +59,7 @@ _HTTP_FAILED = re.compile(
 
 
 class ProbeResult(NamedTuple):
-    """Number of events that the job created, numbers that arrived by conf key of the destination, and problems."""
+    """The number of created events, the number of arrived events by destination (conf key), and problems."""
 
     created: int
     arrived: dict[str, int]
@@ -67,7 +67,7 @@ class ProbeResult(NamedTuple):
 
 
 def probe(spark: SparkInstallation, conf: Mapping[str, str], folder: Path, log: Path, seconds: float) -> ProbeResult:
-    """Run the job in its folder, and determine the result from its driver log and the event files."""
+    """Run a small job with the conf, and count its events in the driver log and in the event files."""
     files = {key: Path(conf[key].strip()) for key in transport_keys(conf, "file", "location")}
     sizes_before = {key: _file_size(path) for key, path in files.items()}
     job = submit_job(spark, _HERE / "probe_job.py", [], _job_conf(conf), folder, log)

@@ -11,7 +11,7 @@ LISTENER_VERSION = "1.53.0"
 
 
 class TableFormat(StrEnum):
-    """Supported table formats."""
+    """A supported table format."""
 
     iceberg = "iceberg"
     delta = "delta"

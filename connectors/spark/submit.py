@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from connectors.errors import MissingDependency
-from connectors.spark.conf_format import write_defaults
+from connectors.spark.conf_format import format_defaults
 from connectors.spark.releases import find_release
 
 #: Makes small local jobs fast: no user interface, and not 200 partitions for a few rows.
@@ -74,7 +74,7 @@ def submit_job(
     """Start a job in its own folder; Spark and the job write to the log file."""
     properties = folder / "spark.conf"
     properties.touch(mode=0o600)
-    properties.write_text(write_defaults(conf), encoding="utf-8")
+    properties.write_text(format_defaults(conf), encoding="utf-8")
     command = [f"{spark.home}/bin/spark-submit", "--properties-file", f"{properties}", f"{script}", *arguments]
     spark_variables = {
         "SPARK_HOME": str(spark.home),

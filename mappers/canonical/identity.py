@@ -69,5 +69,5 @@ def composite_id(kind: bytes, *parts: bytes) -> bytes:
 
 
 def split_ids(ids: bytes) -> list[bytes]:
-    """Split concatenated ids."""
+    """Split concatenated ids of 16 bytes each."""
     return [ids[start : start + _ID_BYTES] for start in range(0, len(ids), _ID_BYTES)]

@@ -43,7 +43,7 @@ def _event_type(event: Mapping[str, Any]) -> str:
 
 
 def _facts(event: Mapping[str, Any]) -> Iterator[object]:
-    """Yield everything that an event reports, as keys that are equal for equal reports."""
+    """Yield a key for every fact that an event reports; equal facts have equal keys."""
     event_type = _event_type(event)
     if event_type in _STATE_CHANGES:
         yield event_type

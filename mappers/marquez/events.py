@@ -93,7 +93,8 @@ def run_state(event: Mapping[str, Any]) -> str:
 def restore_exponents(value: Any) -> Any:
     """Convert the large integers in a logged event that were floats when they were sent.
 
-    Marquez returns 4.2445638419884667E18 as 4244563841988466700. Without the conversion, it would be another event.
+    Marquez returns 4.2445638419884667E18 as 4244563841988466700. Without the conversion, the logged event would not
+    equal the event that was sent.
     """
     if isinstance(value, dict):
         return {key: restore_exponents(member) for key, member in value.items()}

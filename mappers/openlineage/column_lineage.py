@@ -67,7 +67,7 @@ def read_column_lineage_facet(facet: ParsedFacet, notes: list[str]) -> ColumnLin
 
 
 def _facet_entries(facet: ColumnLineageFacet) -> ColumnLineageEntries:
-    """Convert a facet to entries; equal entries for all output columns are merged into one entry."""
+    """Convert a facet to entries; entries that apply to all output columns are merged into one dataset entry."""
     fields = facet.fields or {}
     entries = {entry for name, output in fields.items() for entry in _field_entries(name, output)}
     for source in facet.dataset or ():

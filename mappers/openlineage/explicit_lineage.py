@@ -23,7 +23,7 @@ class LineageAsserter(NamedTuple):
 
     run_id: bytes
     job: CanonicalName | None
-    #: Order of the declaration; None for a run.
+    #: Order of the declaration, or None for a run.
     declared_order: bytes | None
 
     @property

@@ -22,7 +22,7 @@ _SORTS = ("order", "sort", "cluster")
 
 
 class SelectStatement:
-    """Analyzes one SELECT."""
+    """Analyzes the column lineage of one SELECT, clause by clause."""
 
     def __init__(
         self, queries: SubqueryReader, schemas: dict[str, list[str]], node: exp.Expression, context: Scope

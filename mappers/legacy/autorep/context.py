@@ -40,6 +40,6 @@ class ReportContext(NamedTuple):
         return (start_time.isoformat() if start_time else None), (end_time.isoformat() if end_time else None)
 
 
-def run_id(run: int, attempt: int | None) -> str:
+def format_run_id(run: int, attempt: int | None) -> str:
     """Format a run id as the agent does, from the run number and the attempt."""
     return f"{run}/{1 if attempt is None else attempt}"

@@ -126,7 +126,7 @@ class _ReportParser:
             self.report.problems.append(Diagnostic(self._file, number, "warning", message))
 
     def flush_alarm(self) -> None:
-        """If an alarm has started but no details followed, add it without a name and time."""
+        """Add the pending alarm, if any, without a name and time, because no details followed."""
         if self._alarm_is_pending:
             self._alarm_is_pending = False
             self._add_alarm("ALARM", None)

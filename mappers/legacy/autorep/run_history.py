@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any, NamedTuple
 
 from mappers.canonical_json import JsonObject
-from mappers.legacy.autorep.context import ReportContext, run_id
+from mappers.legacy.autorep.context import ReportContext, format_run_id
 from mappers.legacy.autorep.dates import has_time_of_day, parse_report_time
 from mappers.legacy.autorep.report import Alarm, AutorepReport, ReportRow, StatusEvent
 from mappers.legacy.autorep.states import ACTIVE, END_STATES, ENDED, IDLE, START_STATES, infer_outcome
@@ -42,7 +42,7 @@ def upstream_runs(
         if not is_in_lookback or upstream.status not in _SATISFIES[awaited.predicate]:
             continue
         job = {"namespace": f"autosys://{context.instance}", "name": awaited.job}
-        links.append({"job": job, "run": {"runId": run_id(upstream.run, upstream.attempt)}, "inferred": True})
+        links.append({"job": job, "run": {"runId": format_run_id(upstream.run, upstream.attempt)}, "inferred": True})
     return links
 
 
@@ -196,7 +196,7 @@ def _run_body(
     boxes = row.boxes or context.boxes.get(row.name, ())
     run: JsonObject = {"facets": {}}
     if row.run is not None:
-        run["runId"] = run_id(row.run, attempt)
+        run["runId"] = format_run_id(row.run, attempt)
     start_time, end_time = context.run_interval(start, end if state in ENDED.values() else None)
     if start_time is not None:
         run["startTime"] = start_time
@@ -209,7 +209,7 @@ def _run_body(
     box = rows_by_run.get((boxes[-1], row.run)) if boxes and row.run is not None else None
     if box is not None:
         job = {"namespace": f"AUTOSYS:{context.instance}", "name": "/".join((*box.boxes, box.name))}
-        run["facets"]["parent"] = {"run": {"runId": run_id(box.run or 0, box.attempt)}, "job": job}
+        run["facets"]["parent"] = {"run": {"runId": format_run_id(box.run or 0, box.attempt)}, "job": job}
     return {
         "eventType": state,
         "run": run,

@@ -8,7 +8,7 @@ import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
 
 _UNRESOLVABLE = frozenset({"command_substitution", "process_substitution", "arithmetic_expansion"})
-#: Deeper than any command that is written by hand.
+#: Nodes below this depth are ignored; hand-written commands do not reach this depth.
 _MAX_DEPTH = 200
 
 

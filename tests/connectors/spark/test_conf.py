@@ -10,7 +10,7 @@ import pytest
 from connectors.errors import ConfigError
 from connectors.spark.conf import PREFIX, ConfOptions, ListenerTransport, ParentRun, build_conf
 from connectors.spark.conf_check import check_conf
-from connectors.spark.conf_format import format_flags, format_python, parse_defaults, write_defaults
+from connectors.spark.conf_format import format_defaults, format_flags, format_python, parse_defaults
 from connectors.spark.releases import (
     DEFAULT_RELEASE,
     LISTENER_VERSION,
@@ -91,7 +91,7 @@ def test_all_formats_are_equivalent() -> None:
     assert arguments[::2] == ["--conf"] * 4
     assert dict(argument.split("=", 1) for argument in arguments[1::2]) == AWKWARD
     assert ast.literal_eval(format_python(AWKWARD)) == AWKWARD
-    assert parse_defaults(write_defaults(AWKWARD)) == AWKWARD
+    assert parse_defaults(format_defaults(AWKWARD)) == AWKWARD
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from connectors.errors import ConfigError
-from connectors.spark.conf_format import parse_defaults, read_defaults, write_defaults
+from connectors.spark.conf_format import format_defaults, parse_defaults, read_defaults
 
 
 @pytest.mark.parametrize(
@@ -45,18 +45,18 @@ VALUES = [
 @pytest.mark.parametrize("value", VALUES)
 def test_values_round_trip(value: str) -> None:
     conf = {"spark.a": value, "spark.b": "after"}
-    assert parse_defaults(write_defaults(conf)) == conf
+    assert parse_defaults(format_defaults(conf)) == conf
 
 
 @pytest.mark.parametrize("key", ["spark.a b", "spark.a=b", "spark.a:b", "#spark", "spark.\\a", "spark.ü"])
 def test_keys_round_trip(key: str) -> None:
-    assert parse_defaults(write_defaults({key: "v"})) == {key: "v"}
+    assert parse_defaults(format_defaults({key: "v"})) == {key: "v"}
 
 
 @pytest.mark.parametrize("value", [" a", "a ", "\ta", "\0a"])
 def test_value_with_outer_blanks_is_rejected(value: str) -> None:
     with pytest.raises(ConfigError, match=r"spark\.a: Spark strips the surrounding whitespace"):
-        write_defaults({"spark.a": value})
+        format_defaults({"spark.a": value})
 
 
 def test_read_errors_name_the_file(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 
 from connectors.spark.conf import PREFIX, ConfOptions, ListenerTransport, build_conf
-from connectors.spark.conf_format import write_defaults
+from connectors.spark.conf_format import format_defaults
 from connectors.spark.releases import LISTENER_VERSION, find_release
 from connectors.spark.submit import find_spark
 from tests.system.service import Service, finish, new_store, start, stored_payloads
@@ -43,7 +43,7 @@ def make_conf(**choices: object) -> dict[str, str]:
 
 def check(folder: Path, conf: Mapping[str, str], *arguments: str) -> CheckResult:
     path = folder / "spark-defaults.conf"
-    path.write_text(write_defaults(conf))
+    path.write_text(format_defaults(conf))
     return CheckResult(*finish(start(folder / "unused", "spark", "check", str(path), *arguments), seconds=280))
 
 
