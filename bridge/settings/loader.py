@@ -113,11 +113,10 @@ def load_settings_with_origins(paths: Sequence[Path] = ()) -> LoadedSettings:
     files = read_config_files(list(paths))
     secret_files = {name: Path(path) for name, path in os.environ.items() if is_secret_file_variable(name)}
     invalid_variables = load_secret_files(secret_files)
-    invalid_variables |= {
-        name: problem
-        for name in environment_variables(invalid_variables)
-        if (problem := check_variable(name, os.environ[name]))
-    }
+    for name in environment_variables(invalid_variables):
+        problem = check_variable(name, os.environ[name])
+        if problem is not None:
+            invalid_variables[name] = problem
     problems = [*files.problems, *invalid_variables.values()]
     with without_variables(invalid_variables):
         try:

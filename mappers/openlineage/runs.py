@@ -139,18 +139,11 @@ def map_dependencies(
         for job_name, job_dependencies in dependencies_by_job.items():
             other_job = builder.reference_job(*job_name)
             source_id, target_id = (other_job.id, job.id) if is_upstream else (job.id, other_job.id)
-            meta = canonical_json(
-                {
-                    "dependency_type": _join_distinct(dependency.dependency_type for dependency in job_dependencies),
-                    "sequence_trigger_rule": _join_distinct(
-                        dependency.sequence_trigger_rule for dependency in job_dependencies
-                    ),
-                    "status_trigger_rule": _join_distinct(
-                        dependency.status_trigger_rule for dependency in job_dependencies
-                    ),
-                    "trigger_rule": content.trigger_rule,
-                }
-            )
+            rules = {
+                key: _join_distinct(getattr(dependency, key) for dependency in job_dependencies)
+                for key in ("dependency_type", "sequence_trigger_rule", "status_trigger_rule")
+            }
+            meta = canonical_json({**rules, "trigger_rule": content.trigger_rule})
             evidence = "declared" if declared_lineage else "explicit"
             endpoints = ("job", source_id), ("job", target_id)
             builder.add_edge("DEPENDS", *endpoints, job.id, evidence, meta=meta, declared_lineage=declared_lineage)

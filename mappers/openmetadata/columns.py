@@ -32,7 +32,7 @@ def nest_columns(columns: Iterable[SchemaColumn], max_characters: int = MAX_COLU
         path = (*parent.path, name.name)
         body = _column_body(column, name, max_characters)
         if path in used_paths:
-            result.skipped.append(column.name)  # its nested columns are added only to its unused body
+            result.skipped.append(column.name)  # its nested columns are only added to the unused body
         else:
             parent.add(body)
         used_paths.add(path)

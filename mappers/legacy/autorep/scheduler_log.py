@@ -71,7 +71,8 @@ class _LogParser:
             self.report.other_lines[_line_kind(line)] += 1
 
     def _add_change(self, match: "re.Match[str]", file: str, number: int) -> None:
-        rows, job, status, time = self.report.rows, match["job"], match["status"], match["time"]
+        rows = self.report.rows
+        job, status, time = match["job"], match["status"], match["time"]
         is_restart = (
             status == "STARTING"
             and job in self._running

@@ -162,7 +162,7 @@ def is_satisfied(
 def _matches_state(
     condition: StatusCondition | ExitCodeCondition, state: JobState, now: float, own_end: float | None
 ) -> bool:
-    if not _is_recent(state, condition.lookback, now, own_end, condition):
+    if not _is_recent(state, condition, now, own_end):
         return False
     if isinstance(condition, ExitCodeCondition):
         return state.code is not None and _satisfies_comparison(
@@ -182,20 +182,17 @@ def _has_status(status: str, predicate: StatusPredicate) -> bool:
 
 
 def _is_recent(
-    state: JobState,
-    lookback: int | None,
-    now: float,
-    own_end: float | None,
-    condition: StatusCondition | ExitCodeCondition,
+    state: JobState, condition: StatusCondition | ExitCodeCondition, now: float, own_end: float | None
 ) -> bool:
     """Return whether a job ended within the lookback; zero means since the last end of the waiting job."""
-    if lookback is None or (
-        isinstance(condition, StatusCondition) and condition.predicate == "notrunning" and state.ended is None
-    ):
+    if condition.lookback is None:
         return True
-    if lookback == 0:
-        return own_end is None or (state.ended is not None and state.ended > own_end)
-    return state.ended is not None and now - state.ended <= lookback
+    if state.ended is None:
+        is_notrunning = isinstance(condition, StatusCondition) and condition.predicate == "notrunning"
+        return is_notrunning or (condition.lookback == 0 and own_end is None)
+    if condition.lookback == 0:
+        return own_end is None or state.ended > own_end
+    return now - state.ended <= condition.lookback
 
 
 def _satisfies_comparison(actual: str, operator: Operator, expected: str) -> bool:

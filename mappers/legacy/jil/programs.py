@@ -101,14 +101,11 @@ def _split_arguments(name: str, arguments: Sequence[str | None]) -> _Arguments:
             option, separator, value = argument.partition("=")
             parsed.options[option] = value if separator else None
         else:
-            parsed.options[argument[:2]] = argument[2:]
-            # `-rt DIR`: the last letter may be an option with a value.
-            if (
-                len(argument) > 2
-                and f"-{argument[-1]}" in options_with_value
-                and argument[:2] not in options_with_value
-            ):
-                parsed.options[f"-{argument[-1]}"] = next(remaining, None)
+            first_option, last_option = argument[:2], f"-{argument[-1]}"
+            parsed.options[first_option] = argument[2:]
+            # In `-rt DIR`, the last letter is an option with a value.
+            if len(argument) > 2 and last_option in options_with_value and first_option not in options_with_value:
+                parsed.options[last_option] = next(remaining, None)
     return parsed
 
 
