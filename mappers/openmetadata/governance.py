@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from mappers.canonical_json import JsonObject
 from mappers.governance.merge import FieldPath, FieldValue
 from mappers.openmetadata.descriptions import escape_description, unescape_description
-from mappers.openmetadata.fqn import fqn
+from mappers.openmetadata.fqn import fqn, split_fqn
 
 #: Fields to request in order to read all governance fields of an entity.
 GOVERNANCE_FIELDS = (
@@ -98,7 +98,10 @@ def _desired_column_fields(
     column: Mapping[str, Any], vocabulary: TagVocabulary
 ) -> Iterator[tuple[FieldPath, FieldValue]]:
     tags = [vocabulary.tag_fqn(word) for word in column.get("classifications", ())]
-    tags += [vocabulary.tag_fqn(word.capitalize()) for word in ("sensitive", "required") if column.get(word)]
+    assigned_words = {split_fqn(tag)[-1].lower() for tag in tags}
+    # a second tag of the same word, such as PII.Sensitive and LineageBridge.Sensitive, would only repeat it
+    flags = [word for word in ("sensitive", "required") if column.get(word) and word not in assigned_words]
+    tags += [vocabulary.tag_fqn(word.capitalize()) for word in flags]
     if tags or "classifications" in column:
         yield (COLUMNS, column["name"], "tags"), frozenset(tags)
     if isinstance(description := column.get("description"), str):

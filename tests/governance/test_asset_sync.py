@@ -79,7 +79,7 @@ def test_push_of_all_fields_is_idempotent(synced: OpenMetadataHarness) -> None:
     assert remote["extension"] == {"category": "people", "cost": 7, "part": 0.5, "level": "high"}
     column = remote["columns"][0]
     assert (column["description"], {item["tagFQN"] for item in column["tags"]}) == (
-        "The key", {"PII.Sensitive", "LineageBridge.Sensitive", "LineageBridge.Required"},
+        "The key", {"PII.Sensitive", "LineageBridge.Required"},
     )  # fmt: skip
     before = Person(synced.standin).request("GET", f"tables/name/{TABLE_FQN}")["version"]
     synced.calls.clear()
