@@ -264,13 +264,13 @@ def test_next_event_restores_deleted_entities(marquez):
 
 def test_client_reads_all_pages_of_lists(marquez):
     server, client = marquez
-    send(client, run_event(outputs=[dataset(f"t{number:03}") for number in range(105)]))
-    assert client.get("/namespaces/db/datasets").json()["totalCount"] == 105
+    send(client, run_event(outputs=[dataset(f"t{number:04}") for number in range(1_005)]))
+    assert client.get("/namespaces/db/datasets").json()["totalCount"] == 1_005
     assert client.get("/namespaces/nowhere/datasets").status_code == 404
     session = HttpSession(server.url)
     try:
         marquez_client = Client(ThrottledSession(session))
-        assert len(list(marquez_client.list_datasets("db"))) == 105
+        assert len(list(marquez_client.list_datasets("db"))) == 1_005
         assert [job["name"] for job in marquez_client.list_jobs("jobs")] == ["job"]
         assert {namespace["name"] for namespace in marquez_client.list_namespaces()} == {"db", "default", "jobs"}
     finally:
