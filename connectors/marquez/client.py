@@ -23,7 +23,7 @@ _WRONG_PATH_STATUSES = frozenset({404, 405, 410})
 _CREATED, _NOT_FOUND, _SERVER_ERROR = 201, 404, 500
 #: Writing an event with thousands of columns takes seconds; reading the graph of a large server takes longer.
 _READ_SECONDS = 60.0
-#: Entries per page: large, because a list costs the server the same time for any size of page.
+#: Entries per page. Pages are large, because the server needs the same time for a page of any size.
 _PAGE_SIZE = 1_000
 _MAX_CHARACTERS = 1_000
 _HTML_TITLE = re.compile(r"<title>(.*?)</title>", re.DOTALL | re.IGNORECASE)

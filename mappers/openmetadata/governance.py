@@ -99,7 +99,7 @@ def _desired_column_fields(
 ) -> Iterator[tuple[FieldPath, FieldValue]]:
     tags = [vocabulary.tag_fqn(word) for word in column.get("classifications", ())]
     assigned_words = {split_fqn(tag)[-1].lower() for tag in tags}
-    # a second tag of the same word, such as PII.Sensitive and LineageBridge.Sensitive, would only repeat it
+    # After PII.Sensitive, the tag LineageBridge.Sensitive would only repeat the word.
     flags = [word for word in ("sensitive", "required") if column.get(word) and word not in assigned_words]
     tags += [vocabulary.tag_fqn(word.capitalize()) for word in flags]
     if tags or "classifications" in column:
