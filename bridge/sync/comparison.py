@@ -70,7 +70,7 @@ class ReportBuilder:
         self._counts_of(batch.kind).update(checked=batch.checked, different=len(batch.differences), batches=1)
 
     def reports(self, kinds: Collection[str]) -> dict[str, KindReport]:
-        """Reports by kind, for the given kinds and for all other kinds that were compared."""
+        """Return reports by kind, for the given kinds and for all other kinds that were compared."""
         compared = {kind for kind, counts in self._counts.items() if counts["batches"] and kind != DELETION}
         return {
             kind: KindReport(*(self._counts_of(kind)[name] for name in KindReport._fields))
@@ -104,7 +104,7 @@ def read_report(db: Database, org: str, target: str) -> ComparisonReport | None:
 
 
 def percent(part: int, total: int) -> float | None:
-    """Percentage rounded down: 100 only if nothing is missing. None if the total is 0."""
+    """Return the percentage rounded down: 100 only if nothing is missing. None if the total is 0."""
     return part * 10_000 // total / 100 if total else None
 
 

@@ -25,7 +25,7 @@ class DeadLetters:
         self._edges = EdgeStore(db, org, target)
 
     def list(self) -> list[_Key]:
-        """Items that were rejected, are unresolved, or are waiting for a retry after a failure."""
+        """Return items that were rejected, are unresolved, or are waiting for a retry after a failure."""
         return [(kind, bytes(key)) for kind, key in self._db.fetch_all(_FAILED_ITEMS, *self._org_and_target)]
 
     def retry(self, keys: Collection[_Key]) -> None:

@@ -55,7 +55,7 @@ class EdgeRecord(NamedTuple):
     earlier_hashes: Sequence[str] = ()
 
     def connects(self, source: RemoteReference, target: RemoteReference) -> bool:
-        """Whether the edge was written between these entities."""
+        """True if the edge was written between these entities."""
         return (self.source.id, self.target.id) == (source.id, target.id)
 
 
@@ -67,7 +67,7 @@ class EdgeStore:
         self._org_and_target = (org, target)
 
     def into(self, keys: Collection[bytes]) -> dict[bytes, dict[bytes, EdgeRecord]]:
-        """Edges into datasets and jobs, by target key, then by source key."""
+        """Return edges into datasets and jobs, by target key, then by source key."""
         edges: dict[bytes, dict[bytes, EdgeRecord]] = {key: {} for key in keys}
         for row in self._db.fetch_for_ids(_INTO, sorted(set(keys)), *self._org_and_target):
             edge = _decode_edge(row)
@@ -75,7 +75,7 @@ class EdgeStore:
         return edges
 
     def batches(self, limit: int) -> Iterator[list[EdgeRecord]]:
-        """All edges, in batches of `limit`."""
+        """Return all edges, in batches of `limit`."""
         after = b"", b""
         while rows := self._db.fetch_all(_NEXT, *self._org_and_target, *after, limit):
             edges = [_decode_edge(row) for row in rows]
@@ -83,21 +83,21 @@ class EdgeStore:
             after = edges[-1].target_key, edges[-1].source_key
 
     def targets_of_sources(self, sources: Collection[bytes]) -> set[bytes]:
-        """Keys of the datasets and jobs that edges from these sources lead to."""
+        """Return keys of the datasets and jobs that edges from these sources lead to."""
         rows = self._db.fetch_for_ids(_TARGETS_OF_SOURCES, sorted(set(sources)), *self._org_and_target)
         return {key for (key,) in rows}
 
     def targets_of_jobs(self, jobs: Collection[bytes]) -> set[bytes]:
-        """Keys of the datasets and jobs that edges of these jobs lead to."""
+        """Return keys of the datasets and jobs that edges of these jobs lead to."""
         rows = self._db.fetch_for_ids(_TARGETS_OF_JOBS, sorted(set(jobs)), *self._org_and_target)
         return {key for (key,) in rows}
 
     def has_edges(self, remote_id: str) -> bool:
-        """Whether an edge starts or ends at an entity."""
+        """True if an edge starts or ends at an entity."""
         return bool(self._db.fetch_all(_HAS_EDGES, *self._org_and_target, remote_id))
 
     def connects(self, source_id: str, target_id: str) -> bool:
-        """Whether an edge connects two entities."""
+        """True if an edge connects two entities."""
         return bool(self._db.fetch_all(_CONNECTS, *self._org_and_target, source_id, target_id))
 
     def invalidate(self, edges: Sequence[EdgeRecord]) -> None:

@@ -203,28 +203,28 @@ class SyncItemStore:
         return sorted(map(_decode_item, rows), key=lambda item: (item.pending_since, item.key))
 
     def get(self, kind: str, keys: Collection[bytes]) -> dict[bytes, SyncItem]:
-        """Existing items by key."""
+        """Return existing items by key."""
         rows = self._db.fetch_for_ids(_BY_KEYS, sorted(set(keys)), self._org, self._target, kind)
         return {item.key: item for item in map(_decode_item, rows)}
 
     def find_by_remote_id(self, remote_id: str) -> list[SyncItem]:
-        """Items with this remote entity."""
+        """Return items with this remote entity."""
         return [_decode_item(row) for row in self._db.fetch_all(_BY_REMOTE_ID, self._org, self._target, remote_id)]
 
     def find_deletion(self, remote_id: str) -> SyncItem | None:
-        """The deletion item of an entity, pending or completed."""
+        """Return the deletion item of an entity, pending or completed."""
         return next(iter(self.get(DELETION, [_deletion_key(remote_id)]).values()), None)
 
     def has_run_statuses(self, remote_id: str) -> bool:
-        """Whether a pipeline has run statuses, whose remote ids start with the pipeline id."""
+        """True if a pipeline has run statuses, whose remote ids start with the pipeline id."""
         return bool(self._db.fetch_all(_HAS_STATUSES, self._org, self._target, f"{remote_id}/", f"{remote_id}0"))
 
     def list_by_outcome(self, outcome: Outcome) -> list[SyncItem]:
-        """Items with the given outcome, oldest first."""
+        """Return items with the given outcome, oldest first."""
         return [_decode_item(row) for row in self._db.fetch_all(_BY_OUTCOME, self._org, self._target, outcome)]
 
     def find_by_key_prefix(self, kind: str, ids: Collection[bytes]) -> set[bytes]:
-        """Keys of items whose composite key begins with one of these ids."""
+        """Return keys of items whose composite key begins with one of these ids."""
         keys: set[bytes] = set()
         for id_ in ids:
             rows = self._db.fetch_all(_BY_KEY_RANGE, self._org, self._target, kind, id_, id_ + _AFTER_ALL_IDS)
@@ -232,31 +232,31 @@ class SyncItemStore:
         return keys
 
     def list_pushed(self, kind: str) -> list[tuple[RemoteReference, bytes]]:
-        """Pushed items that are not pending, ordered by remote type and name."""
+        """Return pushed items that are not pending, ordered by remote type and name."""
         rows = self._db.fetch_all(_PUSHED, self._org, self._target, kind)
         return [(RemoteReference(*remote), bytes(key)) for *remote, key in rows]
 
     def remote_names(self, kind: str) -> Iterator[tuple[str, bytes]]:
-        """Last known remote name of every item, pending or not."""
+        """Return the last known remote name of every item, pending or not."""
         rows = self._db.stream(_REMOTE_NAMES, self._org, self._target, kind)
         return ((name, bytes(key)) for name, key in rows)
 
     def count_expected(self) -> list[tuple[str, int, int]]:
-        """For each kind: name, number of expected items, and how many of these are pending or missing."""
+        """Return name, number of expected items, and number of pending or missing ones, for each kind."""
         return [
             (kind, int(expected), int(outdated))
             for kind, expected, outdated in self._db.fetch_all(_EXPECTED, self._org, self._target)
         ]
 
     def batches(self, kind: str, limit: int) -> Iterator[list[SyncItem]]:
-        """All items of a kind, in batches of `limit`."""
+        """Return all items of a kind, in batches of `limit`."""
         after = b""
         while rows := self._db.fetch_all(_NEXT, self._org, self._target, kind, after, limit):
             yield (items := [_decode_item(row) for row in rows])
             after = items[-1].key
 
     def pushed_by_entity(self, kind: str, limit: int) -> Iterator[list[SyncItem]]:
-        """Pushed items, ordered by the id of their remote entity, in batches of `limit`."""
+        """Return pushed items, ordered by the id of their remote entity, in batches of `limit`."""
         remote_id, key = "", b""
         while rows := self._db.fetch_all(_PUSHED_BY_ENTITY, self._org, self._target, kind, remote_id, key, limit):
             yield (items := [_decode_item(row) for row in rows])
@@ -264,14 +264,14 @@ class SyncItemStore:
             remote_id, key = last.remote.id if last.remote else "", last.key
 
     def with_record(self, kind: str, limit: int) -> Iterator[list[SyncItem]]:
-        """Completed items with a record, in batches of `limit`."""
+        """Return completed items with a record, in batches of `limit`."""
         after = b""
         while rows := self._db.fetch_all(_WITH_RECORD, self._org, self._target, kind, after, limit):
             yield (items := [_decode_item(row) for row in rows])
             after = items[-1].key
 
     def completed_since(self, kind: str, at: int) -> list[SyncItem]:
-        """Items that completed at or after `at` and are not pending, oldest first."""
+        """Return items that completed at or after `at` and are not pending, oldest first."""
         return [_decode_item(row) for row in self._db.fetch_all(_COMPLETED_SINCE, self._org, self._target, kind, at)]
 
     def pending(self, kind: str) -> list[SyncItem]:

@@ -151,7 +151,7 @@ class Reconciler:
         return read_progress(self._db, self._org, self.target.name)
 
     def next_due_seconds(self) -> float | None:
-        """Seconds until the next item is due; None if nothing is pending."""
+        """Return the seconds until the next item is due; None if nothing is pending."""
         due_at = self.status().next_due_at
         return None if due_at is None else max(0.0, (due_at - self._clock()) / 1_000_000)
 
@@ -268,7 +268,7 @@ class Reconciler:
             record_pause(self._db, self._org, self.target.name, self._recorded_pause, self._clock())
 
     def _circuit_closed(self) -> bool:
-        """Whether requests are allowed; an open circuit is probed once per interval."""
+        """True if requests are allowed; an open circuit is probed once per interval."""
         if not self.breaker.open:
             return True
         if self.breaker.wait_seconds > 0:

@@ -114,7 +114,7 @@ class RequestPool:
         ]
 
     def _is_caused_by_content(self, error: LineageBridgeError) -> bool:
-        """Whether a part of the request may be the cause; a missing parent fails every part."""
+        """True if a part of the request may be the cause; a missing parent fails every part."""
         if isinstance(error, TargetUnavailable):
             return error.status == _SERVER_ERROR and self.server_responds()
         return isinstance(error, TargetRejected) and error.status != _NOT_FOUND

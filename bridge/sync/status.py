@@ -130,7 +130,7 @@ class ItemSubject(NamedTuple):
 def read_subjects(
     db: Database, org: str, items: Collection[tuple[str, bytes]]
 ) -> dict[tuple[str, bytes], ItemSubject]:
-    """The dataset or job of each item; items without one are left out."""
+    """Return the dataset or job of each item; items without one are left out."""
     subject_keys = {(kind, key): key for kind, key in items if kind != DELETION}
     for kind, sql in _SUBJECTS.items():
         keys = sorted(key for item_kind, key in items if item_kind == kind)
@@ -153,7 +153,7 @@ class UnsyncedItem(NamedTuple):
 
 
 def read_unsynced_items(db: Database, org: str, target: str, limit: int) -> list[UnsyncedItem]:
-    """Items that are dead, unresolved, dropped, failing or waiting, with their reasons."""
+    """Return items that are dead, unresolved, dropped, failing or waiting, with their reasons."""
     rows = [(kind, bytes(key), name, why) for kind, key, name, why in db.fetch_all(_UNSYNCED, org, target, limit)]
     subjects = read_subjects(db, org, [(kind, key) for kind, key, *_ in rows])
     return [
@@ -170,7 +170,7 @@ def read_progress(db: Database, org: str, target: str) -> SyncProgress:
 
 
 def read_latency(db: Database, org: str, target: str) -> tuple[float | None, float | None]:
-    """Median and 99th-percentile latency of recent changes, in seconds."""
+    """Return the median and 99th-percentile latency of recent changes, in seconds."""
     latencies = sorted(int(latency) for (latency,) in db.fetch_all(_LATENCIES, org, target, _MAX_LATENCIES))
     median, p99 = (
         latencies[len(latencies) * percent // 100] / 1_000_000 if latencies else None for percent in (50, 99)
@@ -179,7 +179,7 @@ def read_latency(db: Database, org: str, target: str) -> tuple[float | None, flo
 
 
 def read_target_identity(db: Database, org: str, target: str) -> TargetIdentity | None:
-    """Identity of the target at the last sync, if any."""
+    """Return the identity of the target at the last sync, if any."""
     rows = db.fetch_all(_IDENTITY, org, target)
     return TargetIdentity(*rows[0]) if rows else None
 

@@ -79,10 +79,10 @@ class AffectedItems(Protocol):
     """Determines which items a change affects."""
 
     def of_marks(self, marks: Mapping[str, set[bytes]]) -> Affected:
-        """Items that dirty marks affect; `marks` are keys by kind."""
+        """Return items that dirty marks affect; `marks` are keys by kind."""
 
     def of_results(self, kind: str, results: Iterable[Completed]) -> set[ItemKey]:
-        """Items that depend on the items of a batch, and have to be pushed again because these changed."""
+        """Return items that depend on the items of a batch, and have to be pushed again because these changed."""
 
 
 class SyncTarget(Protocol):

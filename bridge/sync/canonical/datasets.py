@@ -59,7 +59,7 @@ class CanonicalDataset(NamedTuple):
 
 
 def read_datasets(db: Database, org: str, group_ids: Collection[bytes]) -> dict[bytes, CanonicalDataset]:
-    """Datasets by identity group; groups that were merged into another group are left out."""
+    """Return datasets by identity group; groups that were merged into another group are left out."""
     sorted_ids = sorted(set(group_ids))
     names: dict[bytes, dict[bytes, tuple[str, str]]] = {}
     for group_id, member, namespace, name in group_members(db, org, sorted_ids):
@@ -82,10 +82,10 @@ def read_datasets(db: Database, org: str, group_ids: Collection[bytes]) -> dict[
 
 
 def read_without_complete_run(db: Database, org: str, group_ids: Collection[bytes]) -> set[bytes]:
-    """Datasets that only incomplete runs have used."""
+    """Return datasets that only incomplete runs have used."""
     return {dataset for (dataset,) in db.fetch_for_ids(_WITHOUT_COMPLETE_RUN, sorted(group_ids), org)}
 
 
 def read_asset_only(db: Database, org: str, group_ids: Collection[bytes]) -> set[bytes]:
-    """Datasets without columns that only an asset file mentions."""
+    """Return datasets without columns that only an asset file mentions."""
     return {dataset for (dataset,) in db.fetch_for_ids(_ASSET_ONLY, sorted(group_ids), org, NO_ID, GOVERNANCE)}

@@ -64,7 +64,7 @@ def read_governance(db: Database, org: str, group_ids: Collection[bytes]) -> dic
 
 
 def read_all_access(db: Database, org: str) -> list[dict[str, Any]]:
-    """Governance facets of all datasets with access policies.
+    """Return governance facets of all datasets with access policies.
 
     Any producer may send facets, but only asset files may grant access; policies from other sources are ignored.
     """
@@ -77,7 +77,7 @@ def read_all_access(db: Database, org: str) -> list[dict[str, Any]]:
 
 
 def _asset_policies(db: Database, org: str) -> dict[object, Any]:
-    """Access policies of asset files by access tag."""
+    """Return access policies of asset files by access tag."""
     policies_by_tag: dict[object, Any] = {}
     for namespace, name, content in db.fetch_all(_ASSETS_WITH_POLICIES, org):
         openmetadata = (msgspec.json.decode(content).get("governance") or {}).get("openmetadata") or {}
@@ -87,7 +87,7 @@ def _asset_policies(db: Database, org: str) -> dict[object, Any]:
 
 
 def datasets_with_governance(db: Database, org: str, datasets: Collection[bytes]) -> set[bytes]:
-    """Identity groups of the given datasets that have a governance facet."""
+    """Return identity groups of the given datasets that have a governance facet."""
     return (
         {group_id for (group_id,) in db.fetch_for_ids(_WITH_GOVERNANCE, sorted(datasets), org, NO_ID, GOVERNANCE)}
         if datasets
@@ -96,5 +96,5 @@ def datasets_with_governance(db: Database, org: str, datasets: Collection[bytes]
 
 
 def datasets_with_results(db: Database, org: str, results: Collection[bytes]) -> set[bytes]:
-    """Identity groups of the datasets that these check results belong to."""
+    """Return identity groups of the datasets that these check results belong to."""
     return {group_id for (group_id,) in db.fetch_for_ids(_WITH_RESULTS, sorted(results), org)} if results else set()

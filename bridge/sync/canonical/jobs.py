@@ -93,7 +93,7 @@ class _JobFamily(NamedTuple):
     children: dict[bytes, set[bytes]]
 
     def steps(self, job: bytes, rule: FoldingRule) -> Iterator[tuple[bytes, str]]:
-        """Actions that are shown as tasks of a job, each with the name of its application."""
+        """Return actions that are shown as tasks of a job, each with the name of its application."""
         for child in sorted(self.children.get(job, ())):
             if self.rows[child].is_action:
                 yield child, self.rows[job].name
@@ -103,7 +103,7 @@ class _JobFamily(NamedTuple):
                         yield action, self.rows[child].name
 
     def is_application(self, job: bytes) -> bool:
-        """Whether a job consists of actions."""
+        """True if a job consists of actions."""
         row = self.rows[job]
         if row.is_action:
             return False
@@ -131,7 +131,7 @@ def read_jobs(db: Database, org: str, rule: FoldingRule, ids: Collection[bytes])
 
 
 def facet_texts(db: Database, org: str, owners: Collection[bytes], facet_name: str, key: str) -> dict[bytes, str]:
-    """Values of a text field of a facet, by owner; owners without a value are left out."""
+    """Return values of a text field of a facet, by owner; owners without a value are left out."""
     rows = db.fetch_for_ids(_FACETS, sorted(owners), org, NO_ID, facet_name)
     bodies = {owner: msgspec.json.decode(body) for owner, body in rows}
     texts = {owner: body.get(key) for owner, body in bodies.items() if isinstance(body, dict)}

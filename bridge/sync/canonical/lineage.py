@@ -65,7 +65,7 @@ class _Assertion(NamedTuple):
 def read_lineage(
     db: Database, org: str, rule: FoldingRule, targets: Collection[bytes]
 ) -> dict[bytes, list[CanonicalEdge]]:
-    """Current edges into datasets; `targets` are identity groups."""
+    """Return current edges into datasets; `targets` are identity groups."""
     assertions: dict[tuple[bytes, bytes | None], set[_Assertion]] = {}
     current = RetirementPolicy(db, org, rule).current(list(EdgeEvidenceReader(db, org).into(sorted(set(targets)))))
     for evidence in current:
@@ -127,7 +127,7 @@ def _column_edge(source: str, target: str, kind: str, subtype: str, masking: boo
 def read_consumption(
     db: Database, org: str, rule: FoldingRule, jobs: Collection[bytes]
 ) -> dict[bytes, list[CanonicalEdge]]:
-    """Edges from datasets into the jobs that read them, unless a job is known to derive another dataset from them.
+    """Return edges from datasets into jobs that read them without deriving another dataset from them.
 
     OpenMetadata hides all edges that name a pipeline as soon as an edge leads into the pipeline.
     """

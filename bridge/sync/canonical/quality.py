@@ -101,7 +101,7 @@ def read_checks(db: Database, org: str, checks: Collection[bytes]) -> dict[bytes
 
 
 def _withdrawn_checks(db: Database, org: str, declared: dict[bytes, bytes]) -> set[bytes]:
-    """Checks that are no longer expected for their dataset, and that no run has reported since then.
+    """Return checks that are no longer expected for their dataset, and that no run has reported since then.
 
     `declared` maps checks to datasets.
     """
@@ -121,7 +121,7 @@ def _withdrawn_checks(db: Database, org: str, declared: dict[bytes, bytes]) -> s
 
 
 def _expected_checks(dataset: bytes, body: str | None) -> frozenset[bytes]:
-    """Ids of the checks in an expectations facet; `body` is None if the facet was deleted."""
+    """Return ids of the checks in an expectations facet; `body` is None if the facet was deleted."""
     checks = msgspec.json.decode(body, type=ExpectationsFacet).checks if body else ()
     return frozenset(assertion_id(dataset, check.check, check.name, check.column) for check in checks)
 
@@ -131,13 +131,13 @@ def read_results(db: Database, org: str, results: Collection[bytes]) -> dict[byt
 
 
 def read_newest(db: Database, org: str, checks: Collection[bytes]) -> dict[bytes, tuple[bytes, CanonicalCheckResult]]:
-    """Id and content of the newest result of each check."""
+    """Return the id and content of the newest result of each check."""
     rows = db.fetch_for_ids(_NEWEST, sorted(set(checks)), org)
     return {row[1]: (row[0], _result(*row[1:])) for row in rows}
 
 
 def checks_of_datasets(db: Database, org: str, datasets: Collection[bytes]) -> set[bytes]:
-    """Checks of datasets and of the jobs that write them; `datasets` are identity groups."""
+    """Return checks of datasets and of the jobs that write them; `datasets` are identity groups."""
     group_ids = sorted(set(datasets))
     return {check for sql in (_OF_DATASETS, _OF_WRITERS) for (check,) in db.fetch_for_ids(sql, group_ids, org)}
 
@@ -194,7 +194,7 @@ class CanonicalProfile(NamedTuple):
 
 
 def read_profiles(db: Database, org: str, keys: Collection[bytes]) -> dict[bytes, CanonicalProfile]:
-    """Profiles by key (dataset id followed by run id)."""
+    """Return profiles by key (dataset id followed by run id)."""
     pairs = [(key[:_ID_BYTES], key[_ID_BYTES:]) for key in sorted(set(keys))]
     metrics: dict[bytes, dict[str, Any]] = {}
     for dataset, run, body in db.fetch_for_keys(_METRICS, pairs, org):

@@ -123,7 +123,7 @@ class LogicalRuns:
             run_ids = {row.parent for row in rows.values() if row.parent} - self._rows.keys()
 
     def shown_as(self, run: bytes) -> tuple[bytes, bytes] | None:
-        """The logical run and job of a run; None if no event reported it."""
+        """Return the logical run and job of a run; None if no event reported it."""
         row = self._rows.get(run)
         if row is None:
             return None
@@ -174,7 +174,7 @@ def _failures_by_exit_code(db: Database, org: str, runs: Collection[bytes]) -> d
 def _descendants(
     db: Database, org: str, runs: Iterable[bytes], *, with_applications: bool
 ) -> tuple[dict[bytes, bytes], dict[bytes, set[bytes]]]:
-    """The job of each action below the runs, and the descendants of each run."""
+    """Return the job of each action below the runs, and the descendants of each run."""
     descendants: dict[bytes, set[bytes]] = {run: set() for run in runs}
     logical_run_of = {run: run for run in descendants}
     actions: dict[bytes, bytes] = {}
@@ -198,7 +198,7 @@ def _descendants(
 def _usages(
     descendants: dict[bytes, set[bytes]], rows: Iterable[tuple[Any, ...]], aggregate: Callable[[list[int]], int]
 ) -> dict[bytes, tuple[CanonicalDatasetUsage, ...]]:
-    """Datasets that runs and their descendants read or wrote.
+    """Return datasets that runs and their descendants read or wrote.
 
     `aggregate` combines the row and byte counts of the same dataset.
     """

@@ -100,7 +100,7 @@ class MarquezDataset(NamedTuple):
 
 
 def read_runs(db: Database, org: str, runs: Collection[bytes]) -> dict[bytes, MarquezRun]:
-    """Runs with all their events."""
+    """Return runs with all their events."""
     events = read_run_events(db, org, runs)
     runs_by_key: dict[bytes, MarquezRun] = {}
     for key, uuid, job, family, started_at in db.fetch_for_ids(_RUNS, sorted(runs), org):
@@ -117,7 +117,7 @@ def newest_sent_run(db: Database, org: str, target: str, job: bytes) -> tuple[in
 
 
 def read_jobs(db: Database, org: str, jobs: Collection[bytes]) -> dict[bytes, MarquezJob]:
-    """Jobs with their facets and declared datasets."""
+    """Return jobs with their facets and declared datasets."""
     job_ids = sorted(jobs)
     facets: dict[bytes, list[tuple[str, bytes, Any]]] = {}
     for job, name, order, body in db.fetch_for_ids(_FACETS, job_ids, org, NO_ID):
@@ -144,7 +144,7 @@ def read_jobs(db: Database, org: str, jobs: Collection[bytes]) -> dict[bytes, Ma
 
 
 def read_datasets(db: Database, org: str, groups: Collection[bytes]) -> dict[bytes, MarquezDataset]:
-    """Governed datasets by identity group."""
+    """Return governed datasets by identity group."""
     group_ids = sorted(groups)
     facets, times = read_facets(db, org, group_ids, GOVERNANCE), facet_times(db, org, group_ids, [GOVERNANCE])
     columns = {
@@ -172,7 +172,7 @@ def read_datasets(db: Database, org: str, groups: Collection[bytes]) -> dict[byt
 
 
 def governance_by_name(db: Database, org: str, datasets: Collection[bytes]) -> dict[tuple[str, str], dict[str, Any]]:
-    """Governance facets by the dataset names that events use."""
+    """Return governance facets by the dataset names that events use."""
     if not datasets:
         return {}
     group_by_name = {

@@ -182,7 +182,7 @@ class GovernedDatasetSender:
 
 
 def possible_tags(dataset: MarquezDataset) -> MarquezTags:
-    """Desired tags that can be set in Marquez."""
+    """Return desired tags that can be set in Marquez."""
     desired = governance_tags(dataset.governance)
     columns = set() if dataset.has_aliases else {column.name for column in dataset.columns}
     return desired._replace(column_tags=frozenset(pair for pair in desired.column_tags if pair[0] in columns))

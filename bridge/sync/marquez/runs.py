@@ -64,7 +64,7 @@ def plan_runs(ctx: MarquezContext, items: Sequence[SyncItem]) -> list[RunPlan | 
 
 
 def required_events(run: MarquezRun) -> dict[str, JsonObject]:
-    """The smallest set of events, by hash, that contains everything a run reported."""
+    """Return the smallest set of events, by hash, that contains everything a run reported."""
     events = [run_event(event.payload, event.micros, run.uuid) for event in run.events]
     return {run.events[index].hash.hex(): events[index] for index in select_events(events)}
 
@@ -185,7 +185,7 @@ class RunSender:
         return pushed(plan, remote, record=RunRecord([*plan.events]))
 
     def _present_events(self, plan: RunPlan) -> set[str]:
-        """Hashes of events that the server has; the server is queried only if the item's record is unclear."""
+        """Return the hashes of events that the server has. The server is queried only if the record is unclear."""
         item, record = plan.item, plan.item.read_record(RunRecord)
         sent = set(record.sent) | plan.already_present
         if not record.is_sending and (item.remote is None or item.fingerprint is not None):
@@ -199,7 +199,7 @@ class RunSender:
         return logged if run.get("state") == run_state(plan.request) else logged - {plan.terminal_event}
 
     def _reopened_runs(self, sent_runs: Iterable[MarquezRun]) -> set[ItemKey]:
-        """Newest runs that must be sent again because an older run of the same job was sent after them."""
+        """Return newest runs that must be sent again because an older run of the same job was sent after them."""
         newest: dict[bytes, MarquezRun] = {}
         for run in sent_runs:
             newest[run.job] = max(run, newest.get(run.job, run), key=_start_order)

@@ -131,7 +131,7 @@ class AccessPolicyPusher:
 
 
 def _rules_of_tags(policy: JsonObject | None, access_tags: Collection[str]) -> list[JsonObject]:
-    """Rules of a policy that are named after one of these tags."""
+    """Return rules of a policy that are named after one of these tags."""
     rules: list[JsonObject] = (policy or {}).get("rules") or []
     return [rule for rule in rules if rule["name"] in access_tags]
 

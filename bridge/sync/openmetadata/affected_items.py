@@ -88,7 +88,7 @@ class OpenMetadataAffectedItems:
         self._edges = EdgeStore(db, org, target)
 
     def of_marks(self, marks: Mapping[str, set[bytes]]) -> Affected:
-        """Items that dirty marks affect.
+        """Return items that dirty marks affect.
 
         If a job is now shown as a different job, its descendants are affected too.
         """
@@ -113,7 +113,7 @@ class OpenMetadataAffectedItems:
         )
 
     def of_results(self, kind: str, results: Iterable[Completed]) -> set[ItemKey]:
-        """Items that refer to entities or test cases that moved, or to columns or tasks that changed."""
+        """Return items that refer to entities or test cases that moved, or to columns or tasks that changed."""
         completed = list(results)
         relocated = {result.item.key for result in completed if result.item.remote != result.remote}
         if kind == "check":
@@ -125,7 +125,7 @@ class OpenMetadataAffectedItems:
         return self._of_moved_datasets(changed | set(group_ids(self._db, self._org, merged).values()), relocated)
 
     def _of_moved_jobs(self, jobs: set[bytes]) -> set[ItemKey]:
-        """Lineage of jobs, which may be endpoints themselves, and pushed runs of the jobs and their children."""
+        """Return the lineage of jobs, and the pushed runs of the jobs and their children."""
         members = set().union(*family_members(self._db, self._org, self._folding, jobs).values())
         written = set(group_ids(self._db, self._org, self._select(_PRODUCED, members)).values())
         targets = jobs | written | self._edges.targets_of_jobs(jobs) | self._edges.targets_of_sources(jobs)
@@ -133,7 +133,7 @@ class OpenMetadataAffectedItems:
         return {("lineage", key) for key in targets} | self._stored("run", runs)
 
     def _of_moved_datasets(self, datasets: set[bytes], relocated: set[bytes]) -> set[ItemKey]:
-        """Lineage, checks, results and runs of datasets; also profiles and governance of relocated datasets."""
+        """Return lineage, checks, results and runs of datasets, and profiles and governance of relocated ones."""
         evidence = EdgeEvidenceReader(self._db, self._org).out_of(sorted(datasets))
         targets = datasets | {edge.target for edge in evidence} | self._edges.targets_of_sources(datasets)
         readers = self._select(_READERS, datasets)
@@ -147,7 +147,7 @@ class OpenMetadataAffectedItems:
         return affected | self._stored("run", self._runs_using(member_ids(self._db, self._org, datasets)))
 
     def _runs_using(self, datasets: set[bytes]) -> set[bytes]:
-        """Runs that read or wrote datasets, and the runs as which they may be shown."""
+        """Return runs that read or wrote datasets, and their parents, which may represent them."""
         runs = self._select(_WRITING_RUNS, datasets) | self._select(_READING_RUNS, datasets)
         applications = self._select(_PARENT_RUNS, runs)
         return runs | applications | self._select(_PARENT_RUNS, applications)
@@ -164,7 +164,7 @@ class OpenMetadataAffectedItems:
         return checks | {("check", key) for key, item in reported.items() if item.outcome == Outcome.UNWANTED}
 
     def _governance_items(self, marks: Mapping[str, set[bytes]]) -> set[ItemKey]:
-        """Datasets that have or had a governance facet, and datasets with new check results."""
+        """Return datasets that have or had a governance facet, and datasets with new check results."""
         datasets = marks.get("dataset", set())
         with_governance = datasets_with_governance(self._db, self._org, datasets)
         groups = with_governance | datasets_with_results(self._db, self._org, marks.get("result", set()))
@@ -172,7 +172,7 @@ class OpenMetadataAffectedItems:
         return access | {("governance", key) for key in groups | self._items.get("governance", datasets).keys()}
 
     def _run_items(self, runs: set[bytes]) -> tuple[set[ItemKey], list[bytes]]:
-        """Affected run items, and the logical job of each logical run.
+        """Return affected run items, and the logical job of each logical run.
 
         The items are the logical runs of `runs`, and pushed runs that may now belong to another logical run.
         """
@@ -208,11 +208,11 @@ class OpenMetadataAffectedItems:
         return items
 
     def _writer_jobs(self, renamed: set[bytes]) -> set[bytes]:
-        """Jobs with tasks named after these datasets."""
+        """Return jobs with tasks named after these datasets."""
         return self._parent_jobs(self._select(_WRITERS, renamed)) if renamed else set()
 
     def _family_hashes(self, jobs: set[bytes]) -> tuple[dict[bytes, bytes], set[bytes]]:
-        """Family hash of each job, and the jobs with a changed family hash, together with their children.
+        """Return the family hash of each job, and the jobs with a changed hash, together with their children.
 
         A family hash covers a job's attributes, parents and SQL, on which edges depend.
         """
@@ -232,7 +232,7 @@ class OpenMetadataAffectedItems:
         return hashes, changed
 
     def _parent_jobs(self, jobs: set[bytes]) -> set[bytes]:
-        """Parents and grandparents of the actions among these jobs; an action may be shown as a task of either."""
+        """Return parents and grandparents of actions. An action may be shown as a task of either."""
         actions = {
             job for job, *kind in self._db.fetch_for_ids(_JOB_KINDS, sorted(jobs), self._org) if is_action(*kind[:2])
         }
@@ -244,19 +244,19 @@ class OpenMetadataAffectedItems:
 
 
 def _has_new_shape(completed: Completed) -> bool:
-    """Whether the columns or tasks of an entity changed."""
+    """True if the columns or tasks of an entity changed."""
     before = completed.item.read_record(EntityRecord)
     after = completed.item._replace(record=completed.record).read_record(EntityRecord)
     return (before.columns_version, before.tasks) != (after.columns_version, after.tasks)
 
 
 def _became_alias(completed: Completed) -> bool:
-    """Whether a dataset was a separate entity and is now an alias of another dataset."""
+    """True if a dataset was a separate entity and is now an alias of another dataset."""
     return completed.outcome is Outcome.UNWANTED and completed.item.outcome != Outcome.UNWANTED
 
 
 def _runs_crossing_retirement(db: Database, org: str, rule: FoldingRule, jobs: Iterable[bytes]) -> set[bytes]:
-    """Runs that entered or left the retirement window of these jobs.
+    """Return runs that entered or left the retirement window of these jobs.
 
     `jobs` contains a job once per changed run: n changed runs move the window by at most n runs in either direction.
     """

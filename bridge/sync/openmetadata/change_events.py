@@ -62,7 +62,7 @@ class ChangeEventReader:
         return count
 
     def _own_user(self) -> str:
-        """Name of the user that the bridge logs in as."""
+        """Return the name of the user that the bridge logs in as."""
         if self._user is None:
             self._user = str(self._client.current_user()["name"])
         return self._user

@@ -67,7 +67,7 @@ class QualityCheckComparison:
         return [remote for remote in remotes if not self._ctx.items.find_by_remote_id(remote.id)]
 
     def _group_by_table(self, items: Mapping[bytes, SyncItem]) -> dict[str, dict[bytes, RemoteReference]]:
-        """References to pushed test cases, by table and item key."""
+        """Return references to pushed test cases, by table and item key."""
         checks = read_checks(self._ctx.db, self._ctx.org, items)
         datasets = self._ctx.items.get("dataset", {check.dataset for check in checks.values() if check.dataset})
         remotes_by_table: dict[str, dict[bytes, RemoteReference]] = {}

@@ -59,7 +59,7 @@ def retry_if_missing(error: LineageBridgeError) -> LineageBridgeError:
 def items_to_verify(
     kind: str, results: Iterable[Completed | Failure], parent_keys: Mapping[bytes, bytes]
 ) -> set[tuple[str, bytes]]:
-    """Parents of the items that failed with a 404; `parent_keys` maps item keys to parent keys."""
+    """Return parents of the items that failed with a 404; `parent_keys` maps item keys to parent keys."""
     return {
         (kind, parent_keys[result.item.key])
         for result in results
@@ -71,7 +71,7 @@ def items_to_verify(
 
 
 def contains(sent: Any, received: Any) -> bool:
-    """Whether a response contains everything that was sent; additional fields are ignored."""
+    """True if a response contains everything that was sent; additional fields are ignored."""
     if isinstance(sent, dict):
         return isinstance(received, dict) and all(contains(value, received.get(key)) for key, value in sent.items())
     if isinstance(sent, list):

@@ -46,7 +46,7 @@ class EntityDeleter:
         return BatchResult(results + self._ctx.requests.map(self._delete, orphans, Failure))
 
     def is_orphan(self, item: SyncItem) -> bool:
-        """Whether no item refers to this entity."""
+        """True if no item refers to this entity."""
         remote = remote_of(item)
         return remote is not None and not any(
             other.kind != item.kind for other in self._items.find_by_remote_id(remote.id)
@@ -66,12 +66,12 @@ class EntityDeleter:
 
 
 def _counts_towards_limit(item: SyncItem) -> bool:
-    """Whether a deletion counts towards the limit; deletions of test cases do not, as an asset file removed them."""
+    """True if a deletion counts towards the limit. Deletions of test cases do not: an asset file requested them."""
     remote = remote_of(item)
     return remote is not None and remote.type != "testCase"
 
 
 def remote_of(item: SyncItem) -> RemoteReference | None:
-    """The entity to delete, or the one that was deleted before."""
+    """Return the entity to delete, or the one that was deleted before."""
     deleted = DeletedEntity.of(item)
     return item.remote or (deleted.remote if deleted else None)

@@ -87,7 +87,7 @@ class DesiredEntity(NamedTuple):
 def desired_datasets(
     db: Database, org: str, options: OpenMetadataOptions, items: Sequence[SyncItem]
 ) -> Iterator[DesiredEntity | Completed]:
-    """Desired entity of each dataset, or a completed item with the reason for its absence."""
+    """Return the desired entity of each dataset, or a completed item with the reason for its absence."""
     datasets = read_datasets(db, org, [item.key for item in items])
     # a creation whose result is unknown may have succeeded
     new = [item.key for item in items if item.remote is None and not item.read_record(EntityRecord).creating]
@@ -109,7 +109,7 @@ def desired_datasets(
 
 
 def desired_dataset(item: SyncItem, dataset: CanonicalDataset, options: OpenMetadataOptions) -> DesiredEntity:
-    """Desired entity; its candidates are the mapped names (preferred name first), then the bridge's own service."""
+    """Return the desired entity. Its candidates are its mapped names, preferred name first, then our own service."""
     names = [(dataset.namespace, dataset.name), *dataset.aliases]
     mapped = [name for name in names if find_mapping(options.layout.mappings, name[0])]
     own_layout = ServiceLayout((), options.layout.service, options.layout.files_as)
@@ -158,7 +158,7 @@ def _content(name: tuple[str, str], dataset: CanonicalDataset, page: str | None)
 def desired_pipelines(
     db: Database, org: str, options: OpenMetadataOptions, items: Sequence[SyncItem]
 ) -> Iterator[DesiredEntity | Completed]:
-    """Desired pipeline of each logical job; items of other jobs are completed and name the job shown instead."""
+    """Return the desired pipeline of each logical job. Items of other jobs are completed; the reason names its job."""
     jobs = read_jobs(db, org, options.folding, [item.key for item in items])
     names = LineageGraph(db, org).job_names({job for shown_as in jobs.shown_as.values() for job in shown_as})
     for item in items:

@@ -17,7 +17,7 @@ _COLUMN_ENTRY_KEYS = ("fromColumns", "toColumn", "function")
 
 
 def normalized(edge: JsonObject | None) -> JsonObject | None:
-    """The part of a remote edge that can be compared."""
+    """Return the part of a remote edge that can be compared."""
     if edge is None:
         return None
     lineage_details = edge.get("lineageDetails") or edge
@@ -37,7 +37,7 @@ def content_hash(content: JsonObject) -> str:
 
 
 def changed_at(edge: JsonObject | None) -> int | None:
-    """Server time of an edge's last change in milliseconds; None on older servers."""
+    """Return the server time of an edge's last change in milliseconds; None on older servers."""
     at = ((edge or {}).get("lineageDetails") or edge or {}).get("updatedAt")
     return int(at) if at else None
 
@@ -66,7 +66,7 @@ class DeletedEdge(NamedTuple):
         return self.source.id, self.target.id
 
     def is_restored(self, client: OpenMetadataClient) -> bool:
-        """Whether the edge exists again with its old content."""
+        """True if the edge exists again with its old content."""
         remote = client.get_edge(*self.endpoint_ids)
         content, at = normalized(remote), changed_at(remote)
         if content is None:
@@ -99,7 +99,7 @@ class DesiredEdge(NamedTuple):
     notes: tuple[str, ...] = ()
 
     def with_intent(self, record: EdgeRecord | None) -> EdgeRecord:
-        """The record to store before the edge is written."""
+        """Return the record to store before the edge is written."""
         current = record if record and record.connects(self.source, self.target) else None
         own_hashes = _own_hashes(record)
         if current is None:
@@ -184,7 +184,7 @@ def write_edges(
 
 
 def _read_edges(client: OpenMetadataClient, edges: Sequence[DesiredEdge]) -> dict[str, JsonObject]:
-    """Existing edges by source id; several edges into one entity are read in one request."""
+    """Return existing edges by source id; several edges into one entity are read in one request."""
     if len(edges) == 1:
         edge = client.get_edge(edges[0].source.id, edges[0].target.id)
         stored = {edges[0].source.id: edge} if edge is not None else {}
@@ -203,7 +203,7 @@ class _MergedEdge(NamedTuple):
     is_changed: bool
 
     def written(self, remote: JsonObject) -> WrittenEdge:
-        """The edge after it was written; `remote` is its content on the server."""
+        """Return the edge after it was written; `remote` is its content on the server."""
         remote_hash = content_hash(remote)
         own_hashes = _own_hashes(self.record) if self.created_by_us else []
         record = self.desired.to_record(self.desired.fingerprint, self.created_by_us, self.desired.content)._replace(
@@ -226,14 +226,14 @@ def _merge(desired: DesiredEdge, record: EdgeRecord | None, remote: JsonObject |
 
 
 def _own_hashes(record: EdgeRecord | None) -> list[str]:
-    """Hashes of contents that only this bridge wrote, even if the endpoints of the edge have changed since."""
+    """Return hashes of contents that only this bridge wrote, even if the endpoints of the edge have changed since."""
     if record is None or not record.created_by_us:
         return []
     return [*record.earlier_hashes, *([record.content_hash] if record.content_hash else [])][-_MAX_EARLIER:]
 
 
 def is_unchanged(client: OpenMetadataClient, record: EdgeRecord) -> bool:
-    """Whether an edge is unchanged since it was last read; True, without reading it, while a write is in progress."""
+    """True if an edge has not changed since it was last read. Edges that are being written are not read."""
     if record.content_hash is None:
         return True
     remote = normalized(client.get_edge(record.source.id, record.target.id))
@@ -263,14 +263,14 @@ def remove_edge(client: OpenMetadataClient, record: EdgeRecord) -> DeletedEdge |
 
 
 def _is_unchanged_remotely(remote: JsonObject, record: EdgeRecord | None) -> bool:
-    """Whether an edge contains only content of the last write or of an attempted write."""
+    """True if an edge contains only content of the last write or of an attempted write."""
     return record is not None and any(
         _contains_only(remote, content) for content in (record.content, *record.attempted)
     )
 
 
 def _contains_only(remote: JsonObject, content: dict[str, Any]) -> bool:
-    """Whether an edge has no content other than `content`; columns that the server dropped may be missing."""
+    """True if an edge has no content other than `content`; columns that the server dropped may be missing."""
     own_sources = _source_columns(content)
     columns_match = all(
         set(entry["fromColumns"]) <= own_sources.get(entry_key(entry), set())
@@ -290,7 +290,7 @@ def _merge_contents(own: JsonObject, remote: JsonObject, previous: dict[str, Any
 
 
 def _without_own_content(remote: JsonObject, content: dict[str, Any]) -> JsonObject:
-    """The content of a remote edge without the content that this bridge wrote."""
+    """Return the content of a remote edge without the content that this bridge wrote."""
     own_sources = _source_columns(content)
     columns = []
     for entry in remote.get("columnsLineage", ()):
@@ -302,7 +302,7 @@ def _without_own_content(remote: JsonObject, content: dict[str, Any]) -> JsonObj
 
 
 def _source_columns(content: Mapping[str, Any]) -> dict[tuple[str, str], set[str]]:
-    """Source columns by target column and function."""
+    """Return source columns by target column and function."""
     return {entry_key(entry): set(entry["fromColumns"]) for entry in content.get("columnsLineage", ())}
 
 

@@ -51,7 +51,7 @@ class EntityPusher:
     def plan(
         self, desired_entities: Sequence[DesiredEntity]
     ) -> tuple[list[PlanStep], list[Completed | Failure], dict[bytes, str]]:
-        """Steps of a push, results for items that need no step, and the planned entity names by item key."""
+        """Return steps of a push, results for items that need no step, and the planned entity names by item key."""
         results, resolved = self._resolve(desired_entities)
         new = self._parents.missing([entity.candidate.parents for entity in resolved if entity.existing is None])
         steps = [_plan_step(entity) for entity in resolved]
@@ -194,7 +194,7 @@ def _plan_step(resolved: ResolvedEntity) -> PlanStep:
 
 
 def _row_fqn(body: JsonObject) -> str:
-    """Fully qualified name that identifies a request in a bulk response."""
+    """Return the fully qualified name that identifies a request in a bulk response."""
     parent = next(str(body[key]) for key in ("databaseSchema", "service", "apiCollection") if key in body)
     return f"{parent}.{quote_part(body['name'])}"
 
@@ -222,12 +222,12 @@ def _with_intent(update: EntityUpdate) -> EntityUpdate:
 
 
 def _row_error(message: str) -> LineageBridgeError:
-    """Error of a bulk row: retryable if a parent is missing (it is then created again), otherwise a rejection."""
+    """Return the error of a bulk row. It is retryable if a parent is missing, because the parent is created again."""
     return TargetUnavailable(message, _NOT_FOUND) if "not found" in message else TargetRejected(message, _BAD_REQUEST)
 
 
 def _columns_version(update: EntityUpdate) -> str:
-    """A value that changes whenever the columns on the server change; after a change, edges must be written again."""
+    """Return a value that changes with the columns on the server. After a change, edges must be written again."""
     previous = update.resolved.desired.item.read_record(EntityRecord).shape
     return (
         previous

@@ -83,12 +83,12 @@ class EntityLookup:
         self._lists: dict[tuple[str, str], _Listing] = {}
 
     def find(self, collection: str, names: Collection[str], *, refresh: bool = False) -> dict[str, RemoteReference]:
-        """Entities by fully qualified name (case-sensitive), without soft-deleted ones."""
+        """Return entities by fully qualified name (case-sensitive), without soft-deleted ones."""
         found = self.find_all(collection, names, refresh=refresh)
         return {name: entity.remote(collection, name) for name, entity in found.items() if not entity.deleted}
 
     def find_all(self, collection: str, names: Collection[str], *, refresh: bool = False) -> dict[str, FoundEntity]:
-        """Entities by fully qualified name (case-sensitive), including soft-deleted ones."""
+        """Return entities by fully qualified name (case-sensitive), including soft-deleted ones."""
         if collection not in LIST_PARENT:
             return self._look_up(collection, sorted(set(names)))
         names_by_parent: dict[str, list[str]] = {}
@@ -105,7 +105,7 @@ class EntityLookup:
         return found | self._look_up(collection, single_lookups)
 
     def is_listing_cheaper(self, collection: str, parent: str, count: int, *, refresh: bool = False) -> bool:
-        """Whether listing the entities of a parent costs less than single lookups."""
+        """True if listing the entities of a parent costs less than single lookups."""
         if count <= _MAX_SINGLE_LOOKUPS:
             return False
         if not refresh and self._cached(collection, parent) is not None:
@@ -127,7 +127,7 @@ class EntityLookup:
         return {name: FoundEntity.of(entity) for name, entity in entities if entity}
 
     def find_ignoring_case(self, collection: str, name: str) -> list[RemoteReference]:
-        """Existing entities with names that match if case is ignored."""
+        """Return existing entities with names that match if case is ignored."""
         folded_name = name.casefold()
         matches: list[RemoteReference] = []
         for parent in self._parents_ignoring_case(collection, name):
@@ -140,7 +140,7 @@ class EntityLookup:
         return matches
 
     def _parents_ignoring_case(self, collection: str, name: str) -> list[str]:
-        """Possible parents; only the service name, which comes from the settings, must match exactly."""
+        """Return possible parents; only the service name, which comes from the settings, must match exactly."""
         service, *rest = split_fqn(name)
         if LIST_PARENT[collection][1] == 1:
             return [fqn(service)]
@@ -165,17 +165,17 @@ class EntityLookup:
 
 
 def parent_of(collection: str, name: str) -> str:
-    """Name of the parent under which an entity is listed."""
+    """Return the name of the parent under which an entity is listed."""
     return fqn(*split_fqn(name)[: LIST_PARENT[collection][1]])
 
 
 def column_paths(entity: dict[str, Any]) -> list[tuple[str, ...]]:
-    """Paths of all columns of an entity of any type."""
+    """Return paths of all columns of an entity of any type."""
     return list(_column_paths(columns_of(entity), ()))
 
 
 def columns_of(entity: dict[str, Any]) -> list[dict[str, Any]]:
-    """Top-level columns of an entity of any type."""
+    """Return top-level columns of an entity of any type."""
     data_model = entity.get("dataModel") or {}
     message = entity.get("messageSchema") or {}
     return entity.get("columns") or data_model.get("columns") or message.get("schemaFields") or []

@@ -123,7 +123,7 @@ class EntityResolver:
         return desired.unresolved(deleted.describe_deletion(name))._replace(remote=None)
 
     def _created_by_us(self, desired: DesiredEntity, remote: RemoteReference) -> bool:
-        """Whether this bridge created an entity for any name of the dataset, even if it is being deleted."""
+        """True if this bridge created an entity for any name of the dataset, even if it is being deleted."""
         items = self._items.find_by_remote_id(remote.id)
         keys = {desired.item.key, *desired.member_keys}
         if any(item.created_by_us and item.key in keys for item in items) or self._items.find_deletion(remote.id):
@@ -134,7 +134,7 @@ class EntityResolver:
     def _existing_candidates(
         self, desired: DesiredEntity, found: dict[str, dict[str, FoundEntity]]
     ) -> dict[str, tuple[EntityCandidate, RemoteReference]]:
-        """Live entities at the candidate locations, by id; ignores case if the source system does."""
+        """Return live entities at the candidate locations, by id; ignores case if the source system does."""
         candidates: dict[str, tuple[EntityCandidate, RemoteReference]] = {}
         for candidate in desired.candidates:
             exact = found[candidate.collection].get(candidate.own.fqn)

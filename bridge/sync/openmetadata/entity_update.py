@@ -51,7 +51,7 @@ def prepare_update(client: OpenMetadataClient, resolved: ResolvedEntity, *, with
 
 
 def desired_body(own: EntityRequest, *, with_columns: bool) -> JsonObject:
-    """Desired fields of an existing entity."""
+    """Return desired fields of an existing entity."""
     return own.body if with_columns else {key: own.body[key] for key in own.body if key not in _COLUMNS}
 
 

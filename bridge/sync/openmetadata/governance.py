@@ -277,7 +277,7 @@ class GovernancePusher:
 
 
 def _equal_when_stored(local: FieldValues, remote_fields: FieldValues) -> dict[FieldPath, FieldValue]:
-    """Local values that count as equal to the server's values, because the server would store them as such."""
+    """Return local values that count as equal to the server's values, because the server would store them as such."""
     single_values = {path: value for path, value in local.items() if not isinstance(value, frozenset)}
     return {
         path: value
@@ -289,7 +289,7 @@ def _equal_when_stored(local: FieldValues, remote_fields: FieldValues) -> dict[F
 def _unresolved_owners(
     desired: DesiredGovernance, remote_fields: Mapping[FieldPath, FieldValue], resolved: Container[str]
 ) -> dict[str, str]:
-    """Owners that no longer resolve but are still assigned on the server, which means that no user removed them."""
+    """Return owners that no longer resolve but are still assigned on the server, so no user has removed them."""
     owners = desired.item.read_record(GovernanceRecord).owners
     assigned = as_set(remote_fields.get(mapped.OWNERS))
     desired_owners = as_set(desired.local.get(mapped.OWNERS))
@@ -305,7 +305,7 @@ def _diff_failed(desired: DesiredGovernance, error: LineageBridgeError) -> Gover
 
 
 def _diff_without_entity(completed: Completed) -> GovernanceDiff:
-    """Diff of a dataset without an entity, which is a problem only if governance should have been pushed."""
+    """Return the diff of a dataset without an entity: a problem only if governance should have been pushed."""
     expected = completed.outcome in (Outcome.UNWANTED, Outcome.OFF)
     return GovernanceDiff(
         completed.item.key, None, {}, RemoteChanges({}, []), [] if expected else [completed.reason or ""], {}

@@ -101,7 +101,7 @@ class GovernanceDiff(NamedTuple):
     owners: dict[str, str]
 
     def steps(self) -> Iterator[PlanStep]:
-        """The diff as steps of a plan."""
+        """Return the diff as steps of a plan."""
         name = self.name or "?"
         for path, value in sorted(self.changes.items()):
             yield PlanStep("change", "governance", f"{name} {'.'.join(path)}", f"to {format_value(value)}")
@@ -112,7 +112,7 @@ class GovernanceDiff(NamedTuple):
 
 
 def describe_remote_changes(fields: FieldValues) -> list[str]:
-    """Messages about changes in OpenMetadata that are not in the file."""
+    """Return messages about changes in OpenMetadata that are not in the file."""
     return [
         f"changed in OpenMetadata: {'.'.join(path)} is {format_value(value)}"
         for path, value in sorted(fields.items())
@@ -120,7 +120,7 @@ def describe_remote_changes(fields: FieldValues) -> list[str]:
 
 
 def rejected_fields(local: FieldValues, remote: RemoteChanges, stored: FieldValues) -> list[str]:
-    """Messages about fields that the server did not accept."""
+    """Return messages about fields that the server did not accept."""
     undecided = {conflict.path for conflict in remote.conflicts} | remote.fields.keys()
     messages = []
     for path, value in sorted(local.items()):
@@ -178,7 +178,7 @@ class ChangeResolver:
         return UnappliedChanges(frozenset(self._dropped), self._missing)
 
     def resolve(self, changes: FieldValues, owners: Mapping[str, tuple[str, str]]) -> dict[FieldPath, FieldValue]:
-        """The changes that can be applied."""
+        """Return the changes that can be applied."""
         self._owners = {**self._owners, **owners}
         ordered = sorted(
             changes, key=lambda path: (path != mapped.DOMAIN, path)
@@ -186,7 +186,7 @@ class ChangeResolver:
         return {path: value for path in ordered for value in self._resolve_field(path, changes[path])}
 
     def _resolve_field(self, path: FieldPath, value: FieldValue) -> Iterable[FieldValue]:
-        """The value to set, or nothing if the field cannot be changed."""
+        """Return the value to set, or nothing if the field cannot be changed."""
         if value is None:
             return [None]
         if (find_element := self._element_finder(path)) is not None:
@@ -217,7 +217,7 @@ class ChangeResolver:
         return self._find_domain if path == mapped.DOMAIN else None
 
     def _resolve_set(self, path: FieldPath, value: FieldValue, find_element: Callable[[str], object]) -> FieldValue:
-        """The elements of a set that exist on the server; elements that are already assigned are not looked up."""
+        """Return the elements of a set that exist on the server. Assigned elements are not looked up."""
         assigned, new = as_set(self._stored.get(path)), as_set(value) - as_set(self._stored.get(path))
         existing = frozenset(self._find_all(sorted(new), find_element))
         if new - existing:

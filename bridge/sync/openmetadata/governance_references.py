@@ -102,7 +102,7 @@ class GovernanceReferences:
         return _owner_reference(self._put("teams", {"name": name, "teamType": "Group"}), "team")
 
     def _owners_by_email(self) -> dict[str, OwnerReference]:
-        """Users and teams with an email address, read once."""
+        """Return users and teams with an email address, read once."""
         if self._emails is None:
             self._emails = {
                 str(entity["email"]).lower(): _owner_reference(entity, type_)

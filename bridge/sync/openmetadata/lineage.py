@@ -266,7 +266,7 @@ def _not_attempted(group: Sequence[EdgePlan], error: LineageBridgeError) -> list
 def _interrupted(
     plan: EdgePlan, error: LineageBridgeError, written: list[EdgeRecord], deleted: list[EdgeRecord]
 ) -> _EdgePlanResult:
-    """Result of a plan that stopped at an error; if an endpoint no longer exists, its items must be verified."""
+    """Return the result of a plan that stopped at an error. If an endpoint is gone, its items must be verified."""
     if len(written) == len(plan.upserts):
         return _EdgePlanResult(Failure(plan.item, error), written, deleted, [])
     desired = plan.upserts[len(written)][0]
@@ -278,7 +278,7 @@ def _interrupted(
 
 
 def _previously_deleted(item: SyncItem, desired_edges: Iterable[DesiredEdge]) -> list[DeletedEdge]:
-    """Edges that are recorded as deleted, except edges that are desired again."""
+    """Return edges that are recorded as deleted, except edges that are desired again."""
     pairs = {(desired.source.id, desired.target.id) for desired in desired_edges}
     deleted = item.read_record(LineageRecord).deleted
     return [edge for edge in deleted if edge.endpoint_ids not in pairs]
@@ -307,7 +307,7 @@ class _EdgeNames:
         self._names = {**graph.dataset_names({*targets, *sources}), **graph.job_names({*targets, *jobs})}
 
     def name(self, key: bytes) -> str:
-        """Display name of a dataset or job."""
+        """Return the display name of a dataset or job."""
         return " ".join(self._names[key])
 
     def jobs(self, jobs: Sequence[bytes]) -> list[str]:

@@ -48,7 +48,7 @@ class ObservationComparison:
         return None if all(map(self._is_foreign, rows)) else "differs"
 
     def _is_foreign(self, row: JsonObject) -> bool:
-        """Whether a row is a run status of another producer, which is kept even if it replaced one of ours."""
+        """True if a row is a run status of another producer, which is kept even if it replaced one of ours."""
         if "executionStatus" not in row:
             return False
         try:
@@ -72,7 +72,7 @@ class ObservationComparison:
             yield ComparedBatch(pusher.kind, len(locations), differences)
 
     def _stale_locations(self, item: SyncItem) -> list[ObservationLocation]:
-        """Locations other than the current one that an item may occupy."""
+        """Return locations other than the current one that an item may occupy."""
         if item.remote is not None and item.outcome not in (Outcome.PUSHED, Outcome.UNCHANGED):
             return []  # its observation was left in place
         return stale_locations(
@@ -80,7 +80,7 @@ class ObservationComparison:
         )
 
     def _belongs_to(self, item: SyncItem, row: JsonObject) -> bool:
-        """Whether a row belongs to an item. Only run statuses have other writers."""
+        """True if a row belongs to an item. Only run statuses have other writers."""
         if item.kind != "run":
             return True
         try:
@@ -90,7 +90,7 @@ class ObservationComparison:
 
 
 def _read_rows(pusher: ObservationPusher, items: Sequence[SyncItem]) -> dict[int, list[JsonObject]] | None:
-    """Rows of one entity by time; None if the entity does not exist."""
+    """Return rows of one entity by time; None if the entity does not exist."""
     times = [_location(item).timestamp for item in items]
     rows = pusher.read_remote(_location(items[0]).entity, min(times), max(times))
     if rows is None:

@@ -125,7 +125,7 @@ class ObservationPusher(ABC):
         return BatchResult(results, to_verify=items_to_verify(self.entity_kind, results, entity_keys))
 
     def expected_bodies(self, items: Sequence[SyncItem]) -> dict[bytes, JsonObject]:
-        """Bodies of pushed observations, unless their content has changed since the push."""
+        """Return bodies of pushed observations, unless their content has changed since the push."""
         bodies: dict[bytes, JsonObject] = {}
         for item, observation in zip(items, self.read_observations(items), strict=True):
             if isinstance(observation, Observation) and item.remote is not None:
@@ -135,11 +135,11 @@ class ObservationPusher(ABC):
         return bodies
 
     def _comparable(self, body: JsonObject) -> JsonObject:
-        """The part of a body that the server returns unchanged."""
+        """Return the part of a body that the server returns unchanged."""
         return body
 
     def _plan(self, items: Sequence[SyncItem]) -> list[DesiredObservation | Completed]:
-        """Desired observation of each item at its own timestamp, or a completed item."""
+        """Return the desired observation of each item at its own timestamp, or a completed item."""
         observations = zip(items, self.read_observations(items), strict=True)
         by_time = sorted(observations, key=lambda entry: (getattr(entry[1], "at", 0), entry[0].key))
         used_ids: set[str] = set()
@@ -156,11 +156,11 @@ class ObservationPusher(ABC):
         return planned
 
     def _stale_locations(self, desired: DesiredObservation) -> Sequence[ObservationLocation]:  # noqa: ARG002
-        """Locations to delete before an observation is pushed; by default, none can be deleted."""
+        """Return locations to delete before an observation is pushed; by default, none can be deleted."""
         return ()
 
     def _timestamp(self, item: SyncItem, observation: Observation, used_ids: set[str]) -> int:
-        """The first millisecond from the time of an observation at which no other item has one."""
+        """Return the first millisecond from the time of an observation at which no other item has one."""
         timestamp = observation.at
         while not self._is_free(item, f"{observation.entity.id}/{timestamp}", used_ids):
             timestamp += 1
@@ -211,8 +211,9 @@ def record_without(item: SyncItem, current: ObservationLocation | None) -> Obser
 def stale_locations(
     items: SyncItemStore, item: SyncItem, current: ObservationLocation | None, *, with_current: bool = False
 ) -> list[ObservationLocation]:
-    """Locations that an item may occupy, except those of other items and, unless `with_current`, the current one.
+    """Return locations that an item may occupy, except those that other items occupy.
 
+    The current location is included only with `with_current`.
     Locations on an entity that was deleted and recreated under the same name no longer exist. Previous locations
     count only while the content of the server is unknown, for example after a restore.
     """

@@ -60,12 +60,12 @@ class ParentEntities:
         return request, None
 
     def missing(self, chains: Sequence[Sequence[EntityRequest]]) -> list[EntityRequest]:
-        """Parents that do not exist."""
+        """Return parents that do not exist."""
         distinct = {key_of(request): request for chain in chains for request in chain}
         return [request for request in distinct.values() if not self._exists(request)]
 
     def creation_blocked_by(self, requests: Sequence[EntityRequest], own: str) -> str | None:
-        """Reason why an entity must not be created; None if creating the entity is allowed."""
+        """Return the reason why an entity must not be created; None if creating the entity is allowed."""
         if self._create == "nothing":
             return f"{own} is not in OpenMetadata, and openmetadata.create is nothing"
         service = requests[0]

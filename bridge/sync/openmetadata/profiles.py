@@ -46,7 +46,7 @@ class ProfilePusher(ObservationPusher):
         return self._ctx.client.profiles(entity, start, end)
 
     def _comparable(self, body: JsonObject) -> JsonObject:
-        """The metrics of the table without the number of columns, which cannot be recomputed."""
+        """Return the metrics of the table without the number of columns, which cannot be recomputed."""
         return {key: value for key, value in body["tableProfile"].items() if key != "columnCount"}
 
     def _timestamp(self, item: SyncItem, observation: Observation, used_ids: set[str]) -> int:

@@ -74,7 +74,7 @@ class QualityCheckPusher:
     def _plan_item(
         self, item: SyncItem, check: CanonicalCheck | None, entities: RemoteEntities
     ) -> _DesiredTestCase | Completed:
-        """Desired test case, or a completed item with the reason for its absence."""
+        """Return the desired test case, or a completed item with the reason for its absence."""
         if check is None or check.dataset is None:
             return item.complete(Outcome.UNWANTED, "a test of a job that does not write exactly one dataset")
         remote = entities.remote(check.dataset)

@@ -31,29 +31,29 @@ class RemoteEntities:
         }
 
     def remote(self, key: bytes) -> RemoteReference | None:
-        """Entity of a dataset or job; None if it is not in OpenMetadata."""
+        """Return the entity of a dataset or job; None if it is not in OpenMetadata."""
         item = self.datasets.get(key) or self.jobs.get(key)
         return item.remote if item else None
 
     def is_excluded(self, key: bytes) -> bool:
-        """Whether a dataset or job is not expected in OpenMetadata, for example because it was dropped."""
+        """True if a dataset or job is not expected in OpenMetadata, for example because it was dropped."""
         item = self.datasets.get(key) or self.jobs.get(key)
         return item is not None and item.outcome in EXCLUDED
 
     def is_unresolved(self, key: bytes) -> bool:
-        """Whether an operator has to act before the entity can be used."""
+        """True if an operator has to act before the entity can be used."""
         item = self.datasets.get(key) or self.jobs.get(key)
         return item is not None and item.remote is None and item.outcome == Outcome.UNRESOLVED
 
     def endpoint(self, key: bytes) -> EdgeEndpoint:
-        """Entity and columns of an edge endpoint, which must be in OpenMetadata."""
+        """Return the entity and columns of an edge endpoint, which must be in OpenMetadata."""
         remote = self.remote(key)
         assert remote is not None  # noqa: S101 - callers check that the entity exists
         columns = self._columns.get(key, {}) if remote.type in _WITH_COLUMNS else {}
         return EdgeEndpoint(remote.name, columns)
 
     def columns_version(self, key: bytes) -> Any:
-        """Version of the remote columns; edges are pushed again when it changes, because they then lose columns."""
+        """Return the version of the remote columns. When it changes, edges are pushed again, as they lose columns."""
         item = self.datasets.get(key)
         return item.read_record(EntityRecord).columns_version if item else None
 
@@ -72,7 +72,7 @@ def _match_columns(names: dict[str, tuple[str, ...]], item: SyncItem) -> dict[st
 
 
 def _unique_ignoring_case(paths: Iterable[tuple[str, ...]]) -> dict[tuple[str, ...], tuple[str, ...]]:
-    """Paths by case-folded path, without paths that differ only in case."""
+    """Return paths by case-folded path, without paths that differ only in case."""
     paths_by_folded: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
     for path in paths:
         paths_by_folded.setdefault(_casefold_path(path), []).append(path)

@@ -35,7 +35,7 @@ class DeletedEntity(NamedTuple):
         return DeletionRecord((*self.remote, self.at))
 
     def is_restored(self, client: OpenMetadataClient) -> bool:
-        """Whether the entity exists again and has not changed since the deletion."""
+        """True if the entity exists again and has not changed since the deletion."""
         entity = client.get(COLLECTIONS[self.remote.type], self.remote.name)
         if entity is None or entity["id"] != self.remote.id:
             return False
@@ -95,7 +95,7 @@ class RestoredEntityComparison:
         return ComparedBatch(DELETION, len(deleted), differences)
 
     def _endpoint_name(self, endpoint: RemoteReference) -> str:
-        """Name of an endpoint from the items that refer to it, or from its deletion."""
+        """Return the name of an endpoint from the items that refer to it, or from its deletion."""
         deletion = self._ctx.items.find_deletion(endpoint.id)
         deleted = DeletedEntity.of(deletion) if deletion else None
         names = (item.remote.name for item in self._ctx.items.find_by_remote_id(endpoint.id) if item.remote)

@@ -45,7 +45,7 @@ class RunStatusSource:
         self._ctx = ctx
 
     def read(self, runs: Collection[bytes]) -> dict[bytes, DescribedRun]:
-        """Content by run; runs that are shown as another run are left out."""
+        """Return the content by run; runs that are shown as another run are left out."""
         canonical_runs = read_runs(self._ctx.db, self._ctx.org, self._ctx.options.folding, runs)
         jobs = self._ctx.items.get("job", {run.job for run in canonical_runs.values()})
         usages = (usage for run in canonical_runs.values() for usage in (*run.inputs, *run.outputs))
@@ -63,7 +63,7 @@ class RunStatusSource:
         }
 
     def _task_names(self, jobs: dict[bytes, SyncItem]) -> dict[bytes, dict[bytes, list[str]]]:
-        """Names of the remote tasks of each action, by job and action."""
+        """Return names of the remote tasks of each action, by job and action."""
         logical_jobs = read_jobs(self._ctx.db, self._ctx.org, self._ctx.options.folding, jobs).logical
         task_names: dict[bytes, dict[bytes, list[str]]] = {job: {} for job in jobs}
         for job, logical_job in logical_jobs.items():

@@ -105,7 +105,7 @@ class OpenMetadataTarget:
         self._comparison = OpenMetadataComparison(ctx, lookup, edges, self._runs, results, profiles)
 
     def prepare(self) -> None:
-        """Nothing to prepare: the queries of this target need no extra indexes."""
+        """Do nothing: the queries of this target need no extra indexes."""
 
     def probe(self) -> None:
         """Check that the server responds and accepts the token."""
@@ -151,7 +151,7 @@ class OpenMetadataTarget:
         return steps
 
     def _unchanged_steps(self, results: Sequence[Completed | Failure]) -> Iterator[PlanStep]:
-        """Steps for items that a push would leave unchanged, with the reason."""
+        """Return steps for items that a push would leave unchanged, with the reason."""
         keys, graph = {result.item.key for result in results}, LineageGraph(self._ctx.db, self._ctx.org)
         names = {**graph.dataset_names(keys), **graph.job_names(keys)}
         for result in results:
@@ -203,7 +203,7 @@ def _without_remote(completed: Completed) -> Completed:
 
 
 def _orphaned(completed: Completed) -> RemoteReference | None:
-    """The entity that this bridge created for an item and that the item no longer refers to, if any."""
+    """Return the entity that this bridge created for an item and that the item no longer refers to, if any."""
     before = completed.item.remote
     is_orphaned = (
         before is not None

@@ -46,7 +46,7 @@ class CheckResultPusher(ObservationPusher):
         return self._ctx.client.results(entity, start, end)
 
     def _stale_locations(self, desired: DesiredObservation) -> Sequence[ObservationLocation]:
-        """All locations of the item, because a POST never replaces a result."""
+        """Return all locations of the item, because a POST never replaces a result."""
         return stale_locations(self._ctx.items, desired.item, desired.location, with_current=True)
 
     def _send_batch(self, batch: Sequence[DesiredObservation]) -> list[Completed | Failure]:

@@ -53,7 +53,7 @@ class EndedRunItems:
         return Affected({("run", key) for key in marks.get("run", ())})
 
     def of_results(self, kind: str, results: Iterable[Completed]) -> set[ItemKey]:  # noqa: ARG002
-        """Nothing: runs do not depend on each other."""
+        """Return an empty set: runs do not depend on each other."""
         return set()
 
 
@@ -84,7 +84,7 @@ class WebhookTarget:
         self.affected: AffectedItems = EndedRunItems()
 
     def prepare(self) -> None:
-        """Nothing to prepare: the queries of this target need no extra indexes."""
+        """Do nothing: the queries of this target need no extra indexes."""
 
     def probe(self) -> None:
         self._ctx.client.probe()
@@ -102,7 +102,7 @@ class WebhookTarget:
         return (ExpectedCount(*counts) for counts in self._ctx.items.count_expected())
 
     def compare(self) -> Iterator[ComparedBatch]:
-        """Nothing to compare: sent requests cannot be read back."""
+        """Return no batches: sent requests cannot be read back."""
         return iter(())
 
     def close(self) -> None:
