@@ -158,7 +158,7 @@ def _content(name: tuple[str, str], dataset: CanonicalDataset, page: str | None)
 def desired_pipelines(
     db: Database, org: str, options: OpenMetadataOptions, items: Sequence[SyncItem]
 ) -> Iterator[DesiredEntity | Completed]:
-    """Return the desired pipeline of each logical job. Items of other jobs are completed; the reason names its job."""
+    """Return the desired pipeline of each logical job. Items of other jobs name that job as their reason."""
     jobs = read_jobs(db, org, options.folding, [item.key for item in items])
     names = LineageGraph(db, org).job_names({job for shown_as in jobs.shown_as.values() for job in shown_as})
     for item in items:
