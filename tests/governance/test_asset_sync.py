@@ -72,6 +72,8 @@ def test_push_of_all_fields_is_idempotent(synced: OpenMetadataHarness) -> None:
         f"LineageBridgeAccess.{COMPLETE_ASSET.asset.name}_{next(iter(t for t in tags(synced) if 'Access' in t)).rpartition('_')[2]}",
     }  # fmt: skip
     assert "Tier.Tier2" in tags(synced)
+    access_tag = next(name for name in tags(synced) if name.startswith("LineageBridgeAccess."))
+    assert Person(synced.standin).request("GET", f"tags/name/{access_tag}")["displayName"] == "Access to t"
     assert remote["retentionPeriod"] == "P90D"
     assert [item["name"] for item in remote["domains"]] == ["sales"]
     assert [item["name"] for item in remote["dataProducts"]] == ["Customer 360"]

@@ -49,10 +49,9 @@ class GovernancePusher:
 
     def __init__(self, ctx: OpenMetadataContext) -> None:
         self._ctx = ctx
-        self._references = GovernanceReferences(ctx.client, may_create=ctx.options.create == "all")
-        self._dry_run_references = GovernanceReferences(
-            ctx.client, may_create=ctx.options.create == "all", dry_run=True
-        )
+        access, may_create = ctx.options.vocabulary.access, ctx.options.create == "all"
+        self._references = GovernanceReferences(ctx.client, access, may_create=may_create)
+        self._dry_run_references = GovernanceReferences(ctx.client, access, may_create=may_create, dry_run=True)
         self._policy: dict[FieldPath, MergePolicy] = {
             tuple(name.split(".")): policy for name, policy in ctx.options.conflicts_by_field
         }

@@ -153,6 +153,7 @@ class ChangeResolver:
     def __init__(self, references: GovernanceReferences, type_: str, entity: JsonObject, domain: FieldValue) -> None:
         self._references = references
         self._type = type_
+        self._entity_name = str(entity["name"])
         self._stored = mapped.entity_fields(entity)
         self._domain = domain if isinstance(domain, str) else None
         self._owners = {
@@ -200,9 +201,9 @@ class ChangeResolver:
     def _element_finder(self, path: FieldPath) -> Callable[[str], object] | None:
         """Return a function that looks up the elements of a set field; return None for other fields."""
         if path[0] == mapped.COLUMNS and path[-1] == "tags":
-            return self._references.tag
+            return self._find_tag
         sets: dict[FieldPath, Callable[[str], object]] = {
-            mapped.TAGS: self._references.tag,
+            mapped.TAGS: self._find_tag,
             mapped.TERMS: self._references.term,
             mapped.PRODUCTS: self._find_product,
         }
@@ -213,7 +214,7 @@ class ChangeResolver:
         if path[0] == mapped.CUSTOM:
             return lambda _: self._references.custom_property(self._type, path[1], value)
         if path in (mapped.TIER, mapped.CERTIFICATION):
-            return self._references.tag
+            return self._find_tag
         return self._find_domain if path == mapped.DOMAIN else None
 
     def _resolve_set(self, path: FieldPath, value: FieldValue, find_element: Callable[[str], object]) -> FieldValue:
@@ -228,6 +229,9 @@ class ChangeResolver:
         references, problems = find_all(names, find)
         self.problems += problems
         return list(references)
+
+    def _find_tag(self, name: str) -> str:
+        return self._references.tag(name, self._entity_name)
 
     def _find_domain(self, name: str) -> str:
         self._domains[name] = self._references.domain(name)

@@ -1,7 +1,8 @@
 """Looks up the entities that governance refers to (owners, tags, terms, domains); creates them if allowed."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from threading import Lock
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 from connectors.errors import TargetRejected
@@ -31,8 +32,11 @@ class OwnerReference(NamedTuple):
 class GovernanceReferences:
     """Users, teams, tags, terms, domains, data products and custom properties of a server. Thread-safe."""
 
-    def __init__(self, client: OpenMetadataClient, *, may_create: bool, dry_run: bool = False) -> None:
+    def __init__(
+        self, client: OpenMetadataClient, access_classification: str, *, may_create: bool, dry_run: bool = False
+    ) -> None:
         self._client = client
+        self._access_classification = access_classification
         self._may_create = may_create
         #: Send no changes; missing entities that could be created count as existing.
         self._dry_run = dry_run
@@ -49,9 +53,16 @@ class GovernanceReferences:
         """Find a user or team by email address or name; may create a missing team."""
         return self._cached(("owner", name), lambda: self._find_owner(name))
 
-    def tag(self, name: str) -> str:
-        """Ensure that a tag with this fully qualified name exists."""
-        return self._cached(("tag", name), lambda: self._ensure(name, "tags", "classification", "classifications"))
+    def tag(self, name: str, entity: str) -> str:
+        """Ensure that a tag with this fully qualified name exists.
+
+        A new access tag is displayed with the name of the entity, because its own name is a hash.
+        """
+        classification, *_ = split_fqn(name) or [""]
+        labels = {"displayName": f"Access to {entity}"} if classification == self._access_classification else {}
+        return self._cached(
+            ("tag", name), lambda: self._ensure(name, "tags", "classification", "classifications", labels)
+        )
 
     def term(self, name: str) -> str:
         """Ensure that a glossary term with this fully qualified name exists."""
@@ -113,7 +124,14 @@ class GovernanceReferences:
             }
         return self._emails
 
-    def _ensure(self, name: str, collection: str, parent_key: str, parent_collection: str) -> str:
+    def _ensure(
+        self,
+        name: str,
+        collection: str,
+        parent_key: str,
+        parent_collection: str,
+        labels: Mapping[str, str] = MappingProxyType({}),
+    ) -> str:
         """Ensure that a tag or term exists, including its classification or glossary and its parents."""
         if self._client.get(collection, name) is not None:
             return name
@@ -124,7 +142,7 @@ class GovernanceReferences:
             raise TargetRejected(f"OpenMetadata has no {collection[:-1]} {name}", _NOT_FOUND)
         self._find_or_create(parent_collection, root, {"name": root, "description": _DESCRIPTION})
         parent = {} if len(path) == 1 else {"parent": fqn(root, *path[:-1])}
-        body = {"name": path[-1], "description": _DESCRIPTION, parent_key: root} | parent
+        body = {"name": path[-1], "description": _DESCRIPTION, parent_key: root} | parent | dict(labels)
         if parent:
             self._ensure(parent["parent"], collection, parent_key, parent_collection)
         self._find_or_create(collection, name, body)
