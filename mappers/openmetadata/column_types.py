@@ -60,7 +60,7 @@ _NUMBERS = re.compile(r"-?\d+")
 #: Largest number in a type; the server rejects the whole table if a number is larger or negative.
 _MAX_INT = (1 << 31) - 1
 _SYMBOL = re.compile(r"\s*([<>(),:]|`(?:[^`]|``)*`|\"[^\"]*\"|'(?:[^']|'')*'|[^<>(),:`\"'\s]+)")
-_MAX_DISPLAYED = 1_000
+MAX_DISPLAYED_CHARACTERS = 1_000
 #: Maximum length of cached types.
 _MAX_CACHED_CHARACTERS = 50
 
@@ -82,7 +82,7 @@ def column_type_fields(type_name: str | None) -> JsonObject:
         fields = _cached_type_fields(text)
     else:
         fields = _type_fields(_parse_type(text))
-    return fields | {"dataTypeDisplay": text.lower()[:_MAX_DISPLAYED]}
+    return fields | {"dataTypeDisplay": text.lower()[:MAX_DISPLAYED_CHARACTERS]}
 
 
 @lru_cache(maxsize=4_096)

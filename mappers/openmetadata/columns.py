@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from mappers.canonical.columns import SchemaColumn
 from mappers.canonical_json import JsonObject
-from mappers.openmetadata.column_types import column_type_fields
+from mappers.openmetadata.column_types import MAX_DISPLAYED_CHARACTERS, column_type_fields
 from mappers.openmetadata.fqn import EntityName, entity_name
 
 MAX_COLUMN_NAME_CHARACTERS = 300
@@ -38,6 +38,8 @@ def nest_columns(columns: Iterable[SchemaColumn], max_characters: int = MAX_COLU
         used_paths.add(path)
         result.names.setdefault(column.name, path)
         open_levels.append(_OpenLevel(column.name, path, [], body))
+    for body in result.columns:
+        _display_nested_types(body)
     return result
 
 
@@ -77,6 +79,22 @@ def _rename_children(column: JsonObject, max_characters: int) -> JsonObject:
         display_name = {"displayName": name.display_name} if name.display_name else {}
         children.setdefault(name.name, _rename_children(child | {"name": name.name} | display_name, max_characters))
     return column | {"children": list(children.values())}
+
+
+def _display_nested_types(column: JsonObject) -> str:
+    """Display the types of reported nested columns in the type of their parent, such as `array<string>`."""
+    children = [(str(child["name"]), _display_nested_types(child)) for child in column.get("children", ())]
+    displayed = str(column.get("dataTypeDisplay") or column["dataType"].lower())
+    nested_types = {
+        "array": ",".join(type_ for _, type_ in children),
+        "map": ",".join(type_ for _, type_ in children),
+        "struct": ",".join(f"{name}:{type_}" for name, type_ in children),
+    }
+    if column.get("arrayDataType") == "UNKNOWN" and children:
+        column["arrayDataType"] = column["children"][0]["dataType"]
+    if nested := nested_types.get(displayed):
+        displayed = column["dataTypeDisplay"] = f"{displayed}<{nested}>"[:MAX_DISPLAYED_CHARACTERS]
+    return displayed
 
 
 def column_paths(columns: Iterable[JsonObject], parent: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:

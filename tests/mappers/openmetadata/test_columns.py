@@ -42,6 +42,24 @@ def test_columns_are_nested_as_reported(columns: list[SchemaColumn], expected: l
     )
 
 
+@pytest.mark.parametrize(
+    ("columns", "displayed", "element"),
+    [
+        ([SchemaColumn("a", "array"), SchemaColumn("a._element", "string", depth=1)], "array<string>", "STRING"),
+        ([SchemaColumn("s", "struct"), SchemaColumn("s.x", "int", depth=1), SchemaColumn("s.y", "date", depth=1)], "struct<x:int,y:date>", None),
+        ([SchemaColumn("a", "array"), SchemaColumn("a._element", "struct", depth=1), SchemaColumn("a._element.x", "array", depth=2), SchemaColumn("a._element.x._element", "int", depth=3)], "array<struct<x:array<int>>>", "STRUCT"),
+        ([SchemaColumn("m", "map"), SchemaColumn("m.key", "string", depth=1), SchemaColumn("m.value", "int", depth=1)], "map<string,int>", None),
+        ([SchemaColumn("a", "array<int>")], "array<int>", "INT"),
+        ([SchemaColumn("a", "array")], "array", "UNKNOWN"),
+    ],
+)  # fmt: skip
+def test_types_of_nested_columns_are_displayed(
+    columns: list[SchemaColumn], displayed: str, element: str | None
+) -> None:
+    (column,) = nest_columns(columns).columns
+    assert (column["dataTypeDisplay"], column.get("arrayDataType")) == (displayed, element)
+
+
 def test_skipped_columns_are_listed() -> None:
     assert nest_columns([SchemaColumn("x", "int"), SchemaColumn("x", "string")]).skipped == ["x"]
 
