@@ -59,12 +59,12 @@ class AssetMatcher:
 
     def _datasets_by_table(self, assets: Iterable[Asset]) -> dict[QualifiedName, QualifiedName | None]:
         """Map the tables that assets name to datasets, or to None if a table has no dataset."""
-        own_names = {f"{asset.namespace}.{asset.name}": (asset.namespace, asset.name) for asset in assets}
-        datasets: dict[QualifiedName, QualifiedName | None] = dict.fromkeys(own_names.values())
-        tables = self._items.remote_names("dataset") if own_names else ()  # pending items have tables too
-        keys = {key: own_names[table] for table, key in tables if table in own_names}
+        asset_names = {f"{asset.namespace}.{asset.name}": (asset.namespace, asset.name) for asset in assets}
+        datasets: dict[QualifiedName, QualifiedName | None] = dict.fromkeys(asset_names.values())
+        tables = self._items.remote_names("dataset") if asset_names else ()  # pending items have tables too
+        keys = {key: asset_names[table] for table, key in tables if table in asset_names}
         names = dataset_names(self._db, self._org, keys)
-        return datasets | {own_name: names[key] for key, own_name in keys.items() if key in names}
+        return datasets | {asset_name: names[key] for key, asset_name in keys.items() if key in names}
 
     def _match_patterns(self, patterns: Sequence[Asset], result: MatchResult) -> None:
         """Add the matches of patterns to the result; other assets may name datasets that are not stored yet."""

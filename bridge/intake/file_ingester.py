@@ -139,6 +139,7 @@ def _read_head(file: BinaryIO) -> bytes:
             head += chunk
     except _READ_ERRORS:
         if not head:
-            raise  # after a partial head, the records before the error are ingested, and the error is raised then
+            raise
+        # The records before the error are ingested, and reading beyond them raises the error again.
     file.seek(0)
     return head

@@ -117,8 +117,9 @@ class OutputWriter:
     def read_back(self, result: WriteResult) -> DataFrame:
         """Read an output the way readers of the new version will."""
         manifest, planned = result.manifest, result.planned
-        location = planned.location.path_or_table if planned.output.format in FILE_FORMATS else result.folder
-        roots = [root.path for root in manifest.roots] if planned.output.format in FILE_FORMATS else None
+        is_files = planned.output.format in FILE_FORMATS
+        location = planned.location.path_or_table if is_files else result.folder
+        roots = [root.path for root in manifest.roots] if is_files else None
         return read_frame(
             self._session, ReadOptions(manifest.format, location, roots, None, manifest.columns, manifest.options)
         )

@@ -164,9 +164,11 @@ def _key_range(prefix: str) -> tuple[str, bytes, bytes]:
     """Return the kind and the smallest and largest key that match an id prefix."""
     kind, _, digits = prefix.lower().partition("-")
     try:
-        return kind, bytes.fromhex(digits + "0" * (len(digits) % 2)), bytes.fromhex(digits.ljust(_DIGITS, "f"))
+        smallest = bytes.fromhex(digits + "0" * (len(digits) % 2))
+        largest = bytes.fromhex(digits.ljust(_DIGITS, "f"))
     except ValueError as error:
         raise InvalidParameter("not a prefix of an id such as dataset-3f2a", "id") from error
+    return kind, smallest, largest
 
 
 def _sync_explanation(

@@ -189,7 +189,10 @@ class IdentityGroups:
             members, table_aliases = self._connected_component(pending.pop())
             pending -= members
             considered |= members
-            group = self._representative(table_aliases or members) if len(members) > 1 else next(iter(members))
+            if len(members) > 1:
+                group = self._representative(table_aliases or members)
+            else:
+                (group,) = members
             for member, previous_group in sorted(group_ids(self._db, self._org, members).items()):
                 if previous_group != group:
                     self._db.execute(_SET_GROUP, self._org, member, group)

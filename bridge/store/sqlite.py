@@ -222,12 +222,13 @@ def _expand_ids(sql: str, value_count: int, id_count: int) -> str:
 
 @lru_cache(maxsize=256)
 def _expand_keys(sql: str, value_count: int, row_count: int, column_count: int) -> str:
-    names = ", ".join(f"column{i + 1} AS {_KEY_COLUMNS[i]}" for i in range(column_count))
-    rows = ", ".join(
-        "(" + ", ".join(f"?{value_count + row * column_count + i + 1}" for i in range(column_count)) + ")"
-        for row in range(row_count)
-    )
-    return sql.replace("{keys}", f"(SELECT {names} FROM (VALUES {rows}))")
+    names = ", ".join(f"column{number} AS {name}" for number, name in enumerate(_KEY_COLUMNS[:column_count], 1))
+    rows = []
+    for row in range(row_count):
+        first = value_count + row * column_count + 1
+        placeholders = ", ".join(f"?{number}" for number in range(first, first + column_count))
+        rows.append(f"({placeholders})")
+    return sql.replace("{keys}", f"(SELECT {names} FROM (VALUES {', '.join(rows)}))")
 
 
 def translate_error(error: Exception) -> LineageBridgeError:
