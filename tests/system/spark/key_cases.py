@@ -12,11 +12,11 @@ VALID = {
     ValueType.anything: ["x7"],
     ValueType.text: ["x7"],
     ValueType.boolean: ["true", "FALSE"],
-    ValueType.switch: ["true", "false"],
+    ValueType.lenient_boolean: ["true", "false"],
     ValueType.integer: ["7"],
     ValueType.url: ["http://h7:7"],
     ValueType.uuid: ["01234567-89ab-7def-8123-456789abcdef"],
-    ValueType.several: ["[a7;b7]"],
+    ValueType.string_list: ["[a7;b7]"],
 }
 #: A parent run as one JSON value.
 CONTEXT = {"parent": {"run": {"runId": VALID[ValueType.uuid][0]}, "job": {"namespace": "n", "name": "m"}}}
@@ -24,7 +24,7 @@ INVALID = {
     ValueType.text: "[x]",
     ValueType.boolean: "yes",
     ValueType.integer: "7.5",
-    ValueType.several: "x",
+    ValueType.string_list: "x",
     ValueType.choice: "no_such_choice",
     ValueType.exact_choice: "no_such_choice",
 }
