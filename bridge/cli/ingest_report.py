@@ -42,8 +42,8 @@ def show_progress(path: Path) -> "Iterator[Progress]":
         yield lambda _: None
         return
     from rich.console import Console
-    from rich.progress import Progress
+    from rich.progress import Progress as ProgressBar
 
-    with Progress(console=Console(stderr=True)) as bar:
+    with ProgressBar(console=Console(stderr=True)) as bar:
         task = bar.add_task(path.name, total=path.stat().st_size)
         yield lambda position: bar.update(task, completed=position)

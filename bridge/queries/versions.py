@@ -85,7 +85,7 @@ class VersionResult(msgspec.Struct, frozen=True):
 
 
 class LastSuccessResult(msgspec.Struct, frozen=True):
-    """The last successful run that wrote a dataset; null without such a run."""
+    """The last successful run that wrote a dataset. If there is none, all fields except `dataset` are null."""
 
     dataset: NodeReference
     run_id: str | None

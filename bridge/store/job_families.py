@@ -33,14 +33,14 @@ def logical_jobs(db: Database, org: str, rule: FoldingRule, jobs: Iterable[bytes
 
 
 def family_members(db: Database, org: str, rule: FoldingRule, jobs: Iterable[bytes]) -> dict[bytes, set[bytes]]:
-    """Map each job to the jobs that are shown as it: the job itself, and actions one or two levels below."""
+    """Map each job to the jobs that are folded into it: the job itself, and actions one or two levels below."""
     requested_jobs = set(jobs)
     links = set(db.fetch_for_ids(_CHILDREN, sorted(requested_jobs), org))
     children = {child for _, child in links}
     all_jobs = requested_jobs | children | {child for _, child in db.fetch_for_ids(_CHILDREN, sorted(children), org)}
     members: dict[bytes, set[bytes]] = {job: set() for job in requested_jobs}
-    for member, shown_as in logical_jobs(db, org, rule, all_jobs).items():
-        for job in shown_as & requested_jobs:
+    for member, folded_into in logical_jobs(db, org, rule, all_jobs).items():
+        for job in folded_into & requested_jobs:
             members[job].add(member)
     return members
 

@@ -75,7 +75,7 @@ class EdgeStore:
         return edges
 
     def batches(self, limit: int) -> Iterator[list[EdgeRecord]]:
-        """Return all edges, in batches of `limit`."""
+        """Yield all edges, in batches of `limit`."""
         after = b"", b""
         while rows := self._db.fetch_all(_NEXT, *self._org_and_target, *after, limit):
             edges = [_decode_edge(row) for row in rows]

@@ -249,14 +249,14 @@ class SyncItemStore:
         ]
 
     def batches(self, kind: str, limit: int) -> Iterator[list[SyncItem]]:
-        """Return all items of a kind, in batches of `limit`."""
+        """Yield all items of a kind, in batches of `limit`."""
         after = b""
         while rows := self._db.fetch_all(_NEXT, self._org, self._target, kind, after, limit):
             yield (items := [_decode_item(row) for row in rows])
             after = items[-1].key
 
-    def pushed_by_entity(self, kind: str, limit: int) -> Iterator[list[SyncItem]]:
-        """Return pushed items, ordered by the id of their remote entity, in batches of `limit`."""
+    def batches_by_entity(self, kind: str, limit: int) -> Iterator[list[SyncItem]]:
+        """Yield pushed items in batches of `limit`, ordered by the id of their remote entity."""
         remote_id, key = "", b""
         while rows := self._db.fetch_all(_PUSHED_BY_ENTITY, self._org, self._target, kind, remote_id, key, limit):
             yield (items := [_decode_item(row) for row in rows])
@@ -264,7 +264,7 @@ class SyncItemStore:
             remote_id, key = last.remote.id if last.remote else "", last.key
 
     def with_record(self, kind: str, limit: int) -> Iterator[list[SyncItem]]:
-        """Return completed items with a record, in batches of `limit`."""
+        """Yield completed items that have a record, in batches of `limit`."""
         after = b""
         while rows := self._db.fetch_all(_WITH_RECORD, self._org, self._target, kind, after, limit):
             yield (items := [_decode_item(row) for row in rows])

@@ -142,13 +142,13 @@ def _run_ids(line: bytes) -> list[str]:
 
 
 def _delivery_problems(
-    arrived: Mapping[str, int], created: int, reported_sections: set[str]
+    received_counts: Mapping[str, int], emitted_count: int, reported_sections: set[str]
 ) -> Iterator[ConfProblem]:
     """Report destinations that lack events, unless a reason has already been reported."""
-    for key, count in arrived.items():
+    for key, count in received_counts.items():
         transport = key.rpartition(".")[0]
-        if count < created and not any(section.startswith(transport) for section in reported_sections):
-            problem = f"has {count} of the {created} created events"
+        if count < emitted_count and not any(section.startswith(transport) for section in reported_sections):
+            problem = f"received only {count} of {emitted_count} events"
             yield ConfProblem(
                 key,
                 ProblemEffect.events_lost,

@@ -13,13 +13,13 @@ _INTEGER = re.compile(r"\s*[+-]?\d{1,10}\s*")
 
 
 def value_problem(spec: KeySpec, value: str) -> tuple[ProblemEffect, str] | None:
-    """Describe the problem of a value without quoting the value, which may be a secret."""
+    """Describe what is wrong with a value, or return None. The value may be a secret, so it is never quoted."""
     if spec.kind is ValueType.anything:
         return None
     if not value.strip():
         return ProblemEffect.setting_ignored, "has no value"
     is_list = value.startswith("[") and value.endswith("]")
-    is_valid = {
+    valid_by_kind = {
         ValueType.text: not is_list,
         ValueType.boolean: value.strip() in _BOOLEANS,
         ValueType.lenient_boolean: value.strip().lower() in {"true", "false"},
@@ -30,7 +30,7 @@ def value_problem(spec: KeySpec, value: str) -> tuple[ProblemEffect, str] | None
         ValueType.choice: value.lower() in map(str.lower, spec.choices),
         ValueType.exact_choice: value in spec.choices,
     }
-    return None if is_valid[spec.kind] else _PROBLEMS[spec.kind]
+    return None if valid_by_kind[spec.kind] else _PROBLEMS[spec.kind]
 
 
 _PROBLEMS = {

@@ -243,5 +243,5 @@ def test_pushed_items_are_read_by_index(sqlite_store: Any) -> None:
             return []
 
     items = SyncItemStore(Explaining(), "default", "openmetadata", lambda: 0)
-    assert list(items.pushed_by_entity("run", 10)) == []
+    assert list(items.batches_by_entity("run", 10)) == []
     assert plans[0].startswith("SEARCH sync_item USING INDEX ix_sync_item__remote_id")

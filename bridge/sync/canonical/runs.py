@@ -107,6 +107,13 @@ class _OutcomeRow(NamedTuple):
     error: str | None
 
 
+class LogicalRun(NamedTuple):
+    """The run and job as which a run is shown."""
+
+    run: bytes
+    job: bytes
+
+
 class LogicalRuns:
     """Maps runs to their logical runs and jobs."""
 
@@ -122,8 +129,8 @@ class LogicalRuns:
             self._rows |= rows
             run_ids = {row.parent for row in rows.values() if row.parent} - self._rows.keys()
 
-    def shown_as(self, run: bytes) -> tuple[bytes, bytes] | None:
-        """Return the logical run and job of a run; None if no event reported it."""
+    def find(self, run: bytes) -> LogicalRun | None:
+        """Return the logical run of a run, or None if no event reported the run."""
         row = self._rows.get(run)
         if row is None:
             return None
@@ -132,14 +139,20 @@ class LogicalRuns:
             run, row, is_application = row.parent, self._rows[row.parent], True
         if is_application and self._rule.job == "parent" and row.parent in self._rows:
             parent = self._rows[row.parent]
-            return (row.parent, parent.job) if parent.reported else (run, row.parent_job or parent.job)
-        return (run, row.job) if row.reported else None
+            if parent.reported:
+                return LogicalRun(row.parent, parent.job)
+            return LogicalRun(run, row.parent_job or parent.job)
+        return LogicalRun(run, row.job) if row.reported else None
 
 
 def read_runs(db: Database, org: str, rule: FoldingRule, runs: Collection[bytes]) -> dict[bytes, CanonicalRun]:
     """Read logical runs; runs that are shown as another run are left out."""
     logical_runs = LogicalRuns(db, org, rule, runs)
-    jobs = {run: shown[1] for run in runs if (shown := logical_runs.shown_as(run)) and shown[0] == run}
+    jobs: dict[bytes, bytes] = {}
+    for run in runs:
+        logical = logical_runs.find(run)
+        if logical is not None and logical.run == run:
+            jobs[run] = logical.job
     actions, descendants = _descendants(db, org, jobs, with_applications=rule.job == "parent")
     all_runs = sorted({*jobs, *(run for descendant_runs in descendants.values() for run in descendant_runs)})
     outcomes = {run: _OutcomeRow._make(row) for run, *row in db.fetch_for_ids(_OUTCOMES, all_runs, org)}

@@ -42,7 +42,10 @@ class MarquezComparison:
         self._ctx = ctx
 
     def compare(self) -> Iterator[ComparedBatch]:
-        """Compare the newest run of each job; if it is missing, also older runs (a backup may have been restored)."""
+        """Compare the newest run of each job.
+
+        If Marquez lacks that run, older runs are compared too, because Marquez may have been restored from a backup.
+        """
         newest = self._ctx.db.fetch_all(_NEWEST, self._ctx.org, NAME)
         for i in range(0, len(newest), _BATCH_SIZE):
             job_by_run = {bytes(run): bytes(job) for job, run in newest[i : i + _BATCH_SIZE]}

@@ -179,7 +179,7 @@ class OpenMetadataAffectedItems:
         if not runs:
             return set(), []
         logical_runs = LogicalRuns(self._db, self._org, self._folding, runs)
-        shown_as = {logical for run in runs if (logical := logical_runs.shown_as(run))}
+        shown_as = {logical for run in runs if (logical := logical_runs.find(run))}
         pushed = self._items.get("run", runs | self._select(_CHILD_RUNS, runs))
         return {("run", run) for run in {run for run, _ in shown_as} | pushed.keys()}, [job for _, job in shown_as]
 

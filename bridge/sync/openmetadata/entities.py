@@ -208,7 +208,7 @@ def _failed(batch: Sequence[EntityUpdate], error: LineageBridgeError) -> list[En
 
 
 def _with_intent(update: EntityUpdate) -> EntityUpdate:
-    """Note the entity that is about to be created in the record, so that it is recognized after a crash."""
+    """Record which entity is about to be created, so that it is recognized after a crash."""
     resolved, desired = update.resolved, update.resolved.desired
     if resolved.existing is not None:
         return update

@@ -66,7 +66,7 @@ class GovernanceChange(NamedTuple):
 
 
 def without_missing_columns(desired: DesiredGovernance, entity: JsonObject) -> tuple[DesiredGovernance, list[str]]:
-    """Leave out columns that the entity lacks, because a missing column is not a remote change of governance."""
+    """Drop columns that the entity lacks, so that they do not count as changes made in OpenMetadata."""
     columns = {".".join(path) for path, _ in mapped.entity_columns(entity)}
     missing = {
         path for path in (*desired.local, *desired.base.sent) if path[0] == mapped.COLUMNS and path[1] not in columns

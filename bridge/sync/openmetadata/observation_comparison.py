@@ -26,7 +26,7 @@ class ObservationComparison:
 
     def compare(self, pusher: ObservationPusher) -> Iterator[ComparedBatch]:
         """Compare all pushed observations of one kind."""
-        for items in self._ctx.items.pushed_by_entity(pusher.kind, _BATCH_SIZE):
+        for items in self._ctx.items.batches_by_entity(pusher.kind, _BATCH_SIZE):
             by_entity = [list(group) for _, group in groupby(items, lambda item: _location(item).id)]
             bodies = pusher.expected_bodies(items)
             rows_by_entity = self._ctx.pool.map(lambda group: _read_rows(pusher, group), by_entity)

@@ -95,7 +95,7 @@ class RestoredEntityComparison:
         return ComparedBatch(DELETION, len(deleted), differences)
 
     def _endpoint_name(self, endpoint: RemoteReference) -> str:
-        """Return the name of an endpoint from the items that refer to it, or from its deletion."""
+        """Return the name of an endpoint from an item that refers to it, from its deletion record, or else its id."""
         deletion = self._ctx.items.find_deletion(endpoint.id)
         deleted = DeletedEntity.of(deletion) if deletion else None
         names = (item.remote.name for item in self._ctx.items.find_by_remote_id(endpoint.id) if item.remote)

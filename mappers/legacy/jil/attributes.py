@@ -113,7 +113,7 @@ def is_subcommand(name: str) -> bool:
 
 
 def is_valid_attribute(attribute: str, subcommand: str) -> bool:
-    """Return whether the object of a subcommand can have an attribute; True if its attributes are unknown."""
+    """Return whether the type of object that a subcommand changes has an attribute; True for unknown types."""
     _, _, object_type = subcommand.partition("_")
     valid = ATTRIBUTES if object_type in {"job", "box"} else _OBJECT_ATTRIBUTES.get(object_type)
     return valid is None or attribute in valid
