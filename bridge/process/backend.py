@@ -16,7 +16,14 @@ from connectors.errors import ConfigError, Unreachable
 from connectors.openlineage.http import BridgeClient
 from mappers.errors import InvalidInput, TransientError
 
+A = TypeVar("A")
 R = TypeVar("R")
+T = TypeVar("T")
+
+_BATCH_SIZE = 100
+_SOURCE = "process"
+#: How long requests to an unavailable service are retried.
+_RETRY_SECONDS = 20.0
 
 
 def execute_on_service(client: BridgeClient, command: Command[R]) -> R:
@@ -24,15 +31,6 @@ def execute_on_service(client: BridgeClient, command: Command[R]) -> R:
     response = client.post(command.path, msgspec.json.encode(command))
     result_type: type[R] = command.result_type
     return decode_response(client.url, command.path, response, result_type)
-
-
-A = TypeVar("A")
-T = TypeVar("T")
-
-_BATCH_SIZE = 100
-_SOURCE = "process"
-#: How long requests to an unavailable service are retried.
-_RETRY_SECONDS = 20.0
 
 
 class ProcessBackend(Protocol):

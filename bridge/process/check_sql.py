@@ -79,11 +79,9 @@ def check_query(check: CheckDefinition, view: str) -> str:
     if check.check == "referential":
         referenced_view, _, referenced_column = (check.references or "").partition(".")
         column = f"l.{quote_spark_identifier(check.column or '')}"
-        unmatched = (
-            f"{view} l LEFT ANTI JOIN {quote_spark_identifier(referenced_view)} r ON {column} = "
-            f"r.{quote_spark_identifier(referenced_column)}"
-        )
-        return f"SELECT count(1) FROM {unmatched} WHERE {column} IS NOT NULL"
+        key = f"r.{quote_spark_identifier(referenced_column)}"
+        join = f"{view} l LEFT ANTI JOIN {quote_spark_identifier(referenced_view)} r ON {column} = {key}"
+        return f"SELECT count(1) FROM {join} WHERE {column} IS NOT NULL"
     return check.sql or ""
 
 
@@ -91,8 +89,8 @@ def evaluate(check: CheckDefinition, value: Any, now: datetime) -> CheckOutcome:
     """Evaluate a check from its measured value."""
     if check.check == "row_count":
         has_enough = check.min is None or value >= check.min
-        has_too_many = check.max is not None and value > check.max
-        return CheckOutcome(check, has_enough and not has_too_many, value)
+        is_within_max = check.max is None or value <= check.max
+        return CheckOutcome(check, has_enough and is_within_max, value)
     if check.check == "freshness":
         if value is None:
             return CheckOutcome(check, passed=False, actual=None)
@@ -101,6 +99,7 @@ def evaluate(check: CheckDefinition, value: Any, now: datetime) -> CheckOutcome:
         return CheckOutcome(check, newest >= oldest, newest.isoformat())
     if check.check == "sql":
         return CheckOutcome(check, _equals(value, check.expected), value)
+    # The value of every other check is its number of violating rows.
     return CheckOutcome(check, not value, value)
 
 

@@ -17,7 +17,7 @@ from connectors.errors import ConfigError
 from connectors.spark.file_system import FileSystems
 
 _PAGE = 500
-#: Folders without a version that are younger than this may belong to a running process, so they are retained.
+#: Folders without a registered version that are younger may belong to a running process, so they are retained.
 _MAX_RUN_TIME = timedelta(days=1)
 
 
@@ -100,28 +100,29 @@ class VersionCleaner:
 
     def _select_retained(self, folders: Mapping[str, str], versions: Mapping[str, VersionResult]) -> dict[str, str]:
         retained: dict[str, str] = {}
-        newest = [version.tag for version in versions.values() if version.invalid is None][: self._policy.versions]
+        valid_tags = [version.tag for version in versions.values() if version.invalid is None]
+        newest_tags = valid_tags[: self._policy.versions]
         for tag, version in versions.items():
             if version.published or version.pins:
                 retained[tag] = "published" if version.published else f"pinned as {', '.join(version.pins)}"
-            elif tag in newest:
+            elif tag in newest_tags:
                 retained[tag] = f"one of the newest {self._policy.versions}"
         for tag in folders:
-            reason = self._too_recent_reason(tag, has_version=tag in versions)
+            reason = self._too_recent_reason(tag, is_registered=tag in versions)
             if tag not in retained and reason is not None:
                 retained[tag] = reason
         paths = {tag: versions[tag].path if tag in versions else folders[tag] for tag in retained}
         return retained | self._referenced_versions(retained, paths)
 
-    def _too_recent_reason(self, tag: str, *, has_version: bool) -> str | None:
-        """Return the reason why a version is too recent to be removed, judging by its name, or None if it is not."""
+    def _too_recent_reason(self, tag: str, *, is_registered: bool) -> str | None:
+        """Return why a version may be too recent to be removed, or None. Its age comes from the time in its name."""
         try:
             started_at = datetime.strptime(tag.partition("-")[0], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
         except ValueError:
             return "name does not start with a time"
         if started_at > self._now - timedelta(days=self._policy.days):
             return f"younger than {self._policy.days:g} days"
-        if not has_version and started_at > self._now - _MAX_RUN_TIME:
+        if not is_registered and started_at > self._now - _MAX_RUN_TIME:
             return "may still be being written"
         return None
 

@@ -64,12 +64,13 @@ def locate_dataset(
             raise ConfigError(f"{dataset}: format iceberg needs the namespace of the warehouse's tables")
         # The listener's symlink for a table omits the catalog, whose name differs between applications.
         parts = dataset.split(".")
-        return DatasetLocation(namespace, ".".join(parts[1:] if len(parts) > 2 else parts), dataset)
+        has_catalog = len(parts) > 2
+        table_name = ".".join(parts[1:]) if has_catalog else dataset
+        return DatasetLocation(namespace, table_name, dataset)
     if namespace is not None and "://" in namespace:
         return location_from_path(f"{namespace.rstrip('/')}/{dataset.lstrip('/')}")
-    if namespace is not None:
-        return location_from_path(dataset)
-    if dataset.startswith(("/", "file:")) or "://" in dataset:
+    is_path = dataset.startswith(("/", "file:")) or "://" in dataset
+    if namespace is not None or is_path:
         return location_from_path(dataset)
     if lake is None:
         raise ConfigError(

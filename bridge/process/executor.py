@@ -63,12 +63,13 @@ class PlanExecutor:
 
     def write(self) -> None:
         """Create all steps, and write the outputs."""
-        outputs_by_step = {planned.output.from_: planned for planned in self._plan.outputs if planned.is_step}
+        step_outputs = {planned.output.from_: planned for planned in self._plan.outputs if planned.is_step}
         for step in self._plan.steps:
             self.current_action = f"steps.{step.step.name}"
             self.views.add_step(step)
-            if (planned := outputs_by_step.get(step.step.name)) is not None:
-                result = self._write_output(planned)
+            step_output = step_outputs.get(step.step.name)
+            if step_output is not None:
+                result = self._write_output(step_output)
                 self.views.replace_with_written(step.step.name, self._writer.read_back(result))
         for planned in self._plan.outputs:
             if not planned.is_step:
@@ -177,20 +178,17 @@ class PlanExecutor:
 
     def _reporting_output(self, step: str) -> str:
         """Return the output that reports the checks of a step: the first output that derives from the step."""
-        steps = self._plan.steps
-        names = [
-            planned.output.dataset
-            for planned in self._plan.outputs
-            if step in upstream_names(steps, [planned.output.from_])
-        ]
-        return names[0] if names else self._plan.outputs[0].output.dataset
+        for planned in self._plan.outputs:
+            if step in upstream_names(self._plan.steps, [planned.output.from_]):
+                return planned.output.dataset
+        return self._plan.outputs[0].output.dataset  # no output derives from the step
 
-    def _add_outcomes(self, name: str, outcomes: Sequence[CheckOutcome]) -> None:
-        result = self.results[name]
-        self.results[name] = result._replace(outcomes=[*result.outcomes, *outcomes])
+    def _add_outcomes(self, output_name: str, outcomes: Sequence[CheckOutcome]) -> None:
+        result = self.results[output_name]
+        self.results[output_name] = result._replace(outcomes=[*result.outcomes, *outcomes])
 
 
 def lineage_sources(plan: Plan) -> Mapping[str, Any]:
     """Return the datasets of inputs and materialized steps, by view name."""
-    inputs = {entry.input.as_.lower(): entry.location for entry in plan.inputs}
-    return inputs | {entry.output.from_.lower(): entry.location for entry in plan.outputs if entry.is_step}
+    inputs = {planned.input.as_.lower(): planned.location for planned in plan.inputs}
+    return inputs | {planned.output.from_.lower(): planned.location for planned in plan.outputs if planned.is_step}

@@ -65,33 +65,41 @@ class InputResolver:
         except NotFound:
             return []
         sources = {(edge.source.namespace, edge.source.name) for edge in edges if edge.source is not None}
-        return [label for output, label in outputs.items() if (output.namespace, output.name) in sources]
+        return [
+            output_name for location, output_name in outputs.items() if (location.namespace, location.name) in sources
+        ]
 
     def _resolve_version(
         self, input_: Input, location: DatasetLocation, resolved: ResolvedVersion, label: str
     ) -> PlannedInput:
         """Locate a version. Raises ProcessNotReady if the version was overwritten in place."""
         fingerprint = resolved.tag
-        manifest = self.read_version_manifest(resolved.path) if input_.format in FILE_FORMATS else None
-        if manifest is None and input_.format in FILE_FORMATS:
-            query = VersionsQuery(namespace=location.namespace, name=location.name, limit=1)
-            newest = next(iter(self._backend.query(query).items), None)
-            if newest is not None and newest.tag != resolved.tag:
-                raise ProcessNotReady(
-                    f"{label}: version {resolved.tag!r} was overwritten in place by {newest.tag!r}: "
-                    "publish that version, or use pin: live to read the current content"
-                )
-            files_hash = self._fingerprint_files(location)
-            if files_hash is None:
-                raise ProcessNotReady(
-                    f"{label}: version {resolved.tag!r} is in the registry, but there are no files at "
-                    f"{location.path_or_table}"
-                )
-            fingerprint = f"{resolved.tag} {files_hash}"
+        manifest = None
+        if input_.format in FILE_FORMATS:
+            manifest = self.read_version_manifest(resolved.path)
+            if manifest is None:
+                fingerprint = f"{resolved.tag} {self._fingerprint_current_files(location, resolved, label)}"
         columns = dict(manifest.columns) if manifest else self._read_columns(location)
         return PlannedInput(
             input_, location, resolved.tag, resolved.by, fingerprint, columns, resolved.rows, manifest
         )
+
+    def _fingerprint_current_files(self, location: DatasetLocation, resolved: ResolvedVersion, label: str) -> str:
+        """Fingerprint the files of a version that has no folder of its own, and so is readable only while newest."""
+        query = VersionsQuery(namespace=location.namespace, name=location.name, limit=1)
+        newest = next(iter(self._backend.query(query).items), None)
+        if newest is not None and newest.tag != resolved.tag:
+            raise ProcessNotReady(
+                f"{label}: version {resolved.tag!r} was overwritten in place by {newest.tag!r}: "
+                "publish that version, or use pin: live to read the current content"
+            )
+        fingerprint = self._fingerprint_files(location)
+        if fingerprint is None:
+            raise ProcessNotReady(
+                f"{label}: version {resolved.tag!r} is in the registry, but there are no files at "
+                f"{location.path_or_table}"
+            )
+        return fingerprint
 
     def _resolve_live(self, input_: Input, location: DatasetLocation, label: str) -> PlannedInput:
         if location.is_mutable and "pin" in input_.model_fields_set and input_.pin != LIVE:
@@ -107,8 +115,8 @@ class InputResolver:
     def _resolve_delivery(self, input_: Input, location: DatasetLocation, label: str) -> PlannedInput:
         """Read a delivery manifest, which defines the version."""
         path = input_.manifest or ""
-        is_absolute = path.startswith("/") or "://" in path
-        if not is_absolute:
+        is_relative = not path.startswith("/") and "://" not in path
+        if is_relative:
             path = f"{location.path_or_table.rstrip('/')}/{path}"
         content = self._file_systems.for_path(path).read(path)
         if content is None:
@@ -144,22 +152,21 @@ class InputResolver:
             return
         query = PartitionsQuery(namespace=location.namespace, name=location.name, limit=_PAGE_SIZE)
         for partition in iterate_pages(self._backend, query):
-            if partition.published is None and partition.invalid and input_.partition in {None, partition.partition}:
+            is_read = input_.partition in {None, partition.partition}
+            if is_read and partition.published is None and partition.invalid:
                 tag, reason = next(iter(partition.invalid.items()))
                 raise ProcessNotReady(
                     f"{label}: partition {partition.partition} of version {tag!r} is invalid: {reason}"
                 )
 
     def _suggest_remedy(self, input_: Input, location: DatasetLocation) -> str:
-        if input_.pin == "published":
-            try:
-                self._backend.query(
-                    ResolveVersionQuery(namespace=location.namespace, name=location.name, pin="latest")
-                )
-            except (NotFound, StateConflict):
-                return "check its name and whether its job ran; for files without lineage events use pin: live"
-            return "publish one with `lineage-bridge dataset publish`, or use pin: latest"
-        return "`lineage-bridge dataset versions` lists the existing ones"
+        if input_.pin != "published":
+            return "`lineage-bridge dataset versions` lists the existing ones"
+        try:
+            self._backend.query(ResolveVersionQuery(namespace=location.namespace, name=location.name, pin="latest"))
+        except (NotFound, StateConflict):
+            return "check its name and whether its job ran; for files without lineage events use pin: live"
+        return "publish one with `lineage-bridge dataset publish`, or use pin: latest"
 
 
 def verify_delivery(planned: PlannedInput, file_systems: FileSystems) -> None:
@@ -170,17 +177,17 @@ def verify_delivery(planned: PlannedInput, file_systems: FileSystems) -> None:
     problems = []
     root = planned.location.path_or_table.rstrip("/")
     file_system = file_systems.for_path(root)
-    remaining = {
+    unlisted_files = {
         file.path.removeprefix("file:").removeprefix(root).lstrip("/"): file for file in file_system.files(root)
     }
     for delivered in manifest.files:
-        stored = remaining.pop(delivered.path, None)
+        stored = unlisted_files.pop(delivered.path, None)
         if stored is None:
             problems.append(f"{delivered.path}: is missing")
         elif stored.size != delivered.size:
             problems.append(f"{delivered.path}: has {stored.size} bytes, the manifest says {delivered.size}")
         elif file_system.sha256(stored.path) != delivered.sha256.lower():
             problems.append(f"{delivered.path}: checksum differs from the manifest")
-    problems += [f"{path}: is not in the manifest" for path in remaining if path != planned.input.manifest]
+    problems += [f"{path}: is not in the manifest" for path in unlisted_files if path != planned.input.manifest]
     if problems:
         raise InvalidData(f"inputs.{planned.input.as_} ({planned.location}): {'; '.join(problems)}")

@@ -49,32 +49,31 @@ class LaunchOptions(NamedTuple):
         definition = self.request.definition
         process = definition.process
         datasets = [*definition.inputs, *definition.outputs]
-        warehouses = [dataset.namespace for dataset in datasets if dataset.format == "iceberg" and dataset.namespace]
+        namespaces = [dataset.namespace for dataset in datasets if dataset.format == "iceberg"]
+        warehouse = next((namespace for namespace in namespaces if namespace), DEFAULT_WAREHOUSE)
         conf = ListenerConf(
             find_release(version),
             ListenerTransport.file,
             location=str(self.spool),
             namespace=process.namespace,
             parent=ListenerParent(process.namespace, process.name, self.request.run_id),
-            warehouse=warehouses[0] if warehouses else DEFAULT_WAREHOUSE,
+            warehouse=warehouse,
         )
-        formats = {dataset.format for dataset in datasets}
-        return process_conf(
-            conf, [_TABLE_FORMATS[name] for name in sorted(formats & _TABLE_FORMATS.keys())], self.conf
-        )
+        table_formats = sorted({dataset.format for dataset in datasets} & _TABLE_FORMATS.keys())
+        return process_conf(conf, [_TABLE_FORMATS[name] for name in table_formats], self.conf)
 
 
 class LazySparkSession:
     """A Spark session that starts when it is first needed."""
 
-    def __init__(self, name: str, conf: Callable[[str], Mapping[str, str]]) -> None:
+    def __init__(self, name: str, conf_for_version: Callable[[str], Mapping[str, str]]) -> None:
         self._name = name
-        self._conf = conf
+        self._conf_for_version = conf_for_version
         self._session: SparkSession | None = None
 
     def __call__(self) -> "SparkSession":
         if self._session is None:
-            self._session = open_session(self._name, self._conf(spark_version()))
+            self._session = open_session(self._name, self._conf_for_version(spark_version()))
         return self._session
 
     @property

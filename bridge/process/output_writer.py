@@ -74,20 +74,14 @@ class OutputWriter:
         problems = column_problems(f"outputs.{output.dataset}", output.columns, columns)
         if problems:
             raise InvalidData("\n".join(problems))
-        full_frame, retained_roots = self._rows_and_retained_roots(planned, frame, columns)
+        rows, retained_roots = self._rows_and_retained_roots(planned, frame, columns)
         format_, options = _file_format(output)
-        is_files = output.format in FILE_FORMATS
-        folder = planned.folder if is_files else f"{self._staging}/{planned.tag}/{output.dataset.strip('/')}"
-        partition_by = output.partition_by if is_files else []
-        aggregates: dict[str, str] = {}
-        for index, check in enumerate(planned.checks):
-            expression = aggregate_expression(check)
-            if expression is not None:
-                aggregates[f"check{index}"] = expression
-        aggregates |= measurement_expressions(columns)
-        if output.profile:
-            aggregates |= profile_expressions(columns)
-        measured = write_frame(full_frame, WriteOptions(format_, folder, partition_by, options), aggregates)
+        if output.format in FILE_FORMATS:
+            folder, partition_by = planned.folder, output.partition_by
+        else:
+            folder, partition_by = f"{self._staging}/{planned.tag}/{output.dataset.strip('/')}", []
+        aggregates = _aggregates(planned, columns)
+        measured = write_frame(rows, WriteOptions(format_, folder, partition_by, options), aggregates)
         stored_files = self._file_systems.for_path(folder).files(folder)
         partitions = _partition_names(stored_files, folder) if partition_by else []
         if output.mode == "overwrite":
@@ -109,20 +103,26 @@ class OutputWriter:
             if f"check{index}" in measured
         ]
         return WriteResult(
-            planned, manifest, folder, len(stored_files), sum(file.size for file in stored_files), measured[ROWS],
-            planned.tag,
-            partitions if output.replace == "partitions" else [], outcomes, column_profiles(measured),
-        )  # fmt: skip
+            planned,
+            manifest,
+            folder,
+            files=len(stored_files),
+            bytes=sum(file.size for file in stored_files),
+            rows=measured[ROWS],
+            version=planned.tag,
+            partitions=partitions if output.replace == "partitions" else [],
+            outcomes=outcomes,
+            profile=column_profiles(measured),
+        )
 
     def read_back(self, result: WriteResult) -> DataFrame:
         """Read an output the way readers of the new version will."""
         manifest, planned = result.manifest, result.planned
-        is_files = planned.output.format in FILE_FORMATS
-        location = planned.location.path_or_table if is_files else result.folder
-        roots = [root.path for root in manifest.roots] if is_files else None
-        return read_frame(
-            self._session, ReadOptions(manifest.format, location, roots, None, manifest.columns, manifest.options)
-        )
+        location, roots = result.folder, None
+        if planned.output.format in FILE_FORMATS:
+            location, roots = planned.location.path_or_table, [root.path for root in manifest.roots]
+        options = ReadOptions(manifest.format, location, roots, columns=manifest.columns, options=manifest.options)
+        return read_frame(self._session, options)
 
     def write_manifests(self, result: WriteResult) -> None:
         folder = result.folder
@@ -173,6 +173,19 @@ class OutputWriter:
         return merge_frames(published_rows, frame, output.keys), []
 
 
+def _aggregates(planned: PlannedOutput, columns: Mapping[str, str]) -> dict[str, str]:
+    """Build the aggregates that are computed while an output is written: checks, measurements and profile."""
+    aggregates: dict[str, str] = {}
+    for index, check in enumerate(planned.checks):
+        expression = aggregate_expression(check)
+        if expression is not None:
+            aggregates[f"check{index}"] = expression
+    aggregates |= measurement_expressions(columns)
+    if planned.output.profile:
+        aggregates |= profile_expressions(columns)
+    return aggregates
+
+
 def _file_format(output: Output) -> tuple[str, dict[str, Any]]:
     """Return the Spark format and options of the files."""
     if output.format not in FILE_FORMATS:
@@ -200,8 +213,9 @@ def _check_base_columns(output: Output, base: VersionManifest, columns: Mapping[
 
 
 def _partition_names(stored_files: Sequence[DataFile], folder: str) -> list[str]:
-    """Return the names of the written partitions."""
-    return sorted({_relative_path(file.path, folder).rpartition("/")[0] for file in stored_files} - {""})
+    """Return the names of the written partitions, which are the folders of the files."""
+    file_folders = {_relative_path(file.path, folder).rpartition("/")[0] for file in stored_files}
+    return sorted(name for name in file_folders if name)
 
 
 def _relative_path(path: str, folder: str) -> str:

@@ -41,16 +41,18 @@ def bind_parameters(params: Mapping[str, Parameter], arguments: Mapping[str, str
             problems.append(f"--param {name}: unknown parameter; {hint}")
     values: dict[str, ParameterValue] = {}
     for name, parameter in params.items():
-        argument = arguments.get(name, None if parameter.default is None else str(parameter.default))
+        example = _EXAMPLES.get(parameter.type, "text")
+        argument = arguments.get(name)
+        if argument is None and parameter.default is not None:
+            argument = str(parameter.default)
         if argument is None:
             if parameter.required:
-                problems.append(f"--param {name}: is required, e.g. {name}={_EXAMPLES.get(parameter.type, 'text')}")
+                problems.append(f"--param {name}: is required, e.g. {name}={example}")
             values[name] = None
             continue
         try:
             values[name] = _PARSERS[parameter.type](argument)
         except (ValueError, KeyError):
-            example = _EXAMPLES.get(parameter.type, "text")
             problems.append(f"--param {name}: {argument[:64]!r} is not a valid {parameter.type} (example: {example})")
     if problems:
         raise ConfigError("\n".join(problems))
@@ -76,4 +78,6 @@ def format_value(value: ParameterValue) -> str:
     """Format a value as in a process file."""
     if isinstance(value, date):
         return value.isoformat()
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value)

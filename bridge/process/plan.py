@@ -93,6 +93,7 @@ class Plan(NamedTuple):
     def step_checks(self) -> dict[str, list[CheckDefinition]]:
         """Checks of steps that are not materialized."""
         step_names = {step.step.name for step in self.steps if not step.step.materialize}
+        # If a step and an output have the same name, the check applies to the output.
         step_names -= {output.dataset for output in self.definition.outputs}
         checks_by_step: dict[str, list[CheckDefinition]] = {}
         for check in self.definition.quality:
@@ -107,14 +108,15 @@ class Plan(NamedTuple):
         locations |= {
             step_output.output.from_: step_output.location for step_output in self.outputs if step_output.is_step
         }
-        source = planned.output.from_
-        pending = list(reads.get(source, ())) if planned.is_step else [source]
-        sources: dict[DatasetLocation, None] = {}
+        view = planned.output.from_
+        # The view of a materialized step is the output itself, so the search starts with the views that it reads.
+        pending = list(reads.get(view, ())) if planned.is_step else [view]
+        sources: set[DatasetLocation] = set()
         seen: set[str] = set()
         while pending:
             name = pending.pop()
             if name in locations:
-                sources[locations[name]] = None
+                sources.add(locations[name])
             elif name not in seen:
                 seen.add(name)
                 pending += reads.get(name, ())

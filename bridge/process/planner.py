@@ -3,7 +3,6 @@
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
@@ -73,9 +72,8 @@ class Planner:
         if problems:
             raise ProcessNotReady("\n".join(problems))
         reproducible = not request.rerun and all(planned_input.fingerprint is not None for planned_input in inputs)
-        key = request.key or _idempotency_key(
-            definition, steps, values, inputs, "" if reproducible else request.run_id
-        )
+        distinguishing_run_id = "" if reproducible else request.run_id
+        key = request.key or _idempotency_key(definition, steps, values, inputs, distinguishing_run_id)
         process_key = f"{definition.process.name}:{key}"
         planned_outputs = [self._plan_output(output, process_key, request.run_id) for output in outputs]
         return Plan(definition, request.file, values, request.run_id, key, inputs, steps, planned_outputs)
@@ -104,24 +102,25 @@ class Planner:
             published_tag = newest.to_version
             published_version = self._resolve_or_none(location, f"version:{newest.version_id}")
         tag = f"{self._now.astimezone(UTC):%Y%m%dT%H%M%S}-{run_id[-8:]}"
+        base = existing = None
         if output.format not in FILE_FORMATS:
             key, existing = self._find_table_version(output, location, key, published_version)
-            rolled_back = _was_rolled_back(existing, publications)
-            return PlannedOutput(
-                output, location, key, tag, published_tag, None, existing, rolled_back, checks, is_step
-            )
-        base = existing = None
-        if _extends_published(output):
-            if published_version is not None:
-                base = self._resolver.read_version_manifest(published_version.path)
-            if base is not None and _contains_run(base, key, output):
-                existing = published_tag
-            key = f"{key}@{published_tag or ''}"
-        if existing is None:
-            key, version = self._find_by_key(location, key)
-            existing = version.tag if version else None
+        else:
+            if _extends_published(output):
+                if published_version is not None:
+                    base = self._resolver.read_version_manifest(published_version.path)
+                if base is not None and _contains_run(base, key, output):
+                    existing = published_tag
+                key = f"{key}@{published_tag or ''}"
+            if existing is None:
+                key, existing = self._find_file_version(location, key)
         rolled_back = _was_rolled_back(existing, publications)
         return PlannedOutput(output, location, key, tag, published_tag, base, existing, rolled_back, checks, is_step)
+
+    def _find_file_version(self, location: DatasetLocation, key: str) -> tuple[str, str | None]:
+        """Return the key of the next version, and the tag of an existing version with this key, if any."""
+        key, version = self._find_by_key(location, key)
+        return key, version.tag if version else None
 
     def _find_table_version(
         self, output: Output, location: DatasetLocation, key: str, published: ResolvedVersion | None
@@ -145,13 +144,13 @@ class Planner:
 
     def _find_by_key(self, location: DatasetLocation, key: str) -> tuple[str, ResolvedVersion | None]:
         """Find the version with a key. If that version is invalid, try suffixes, so that it is written again."""
-        candidate = key
-        for number in count(2):
+        candidate, number = key, 1
+        while True:
             version = self._resolve_or_none(location, f"version:{candidate}")
             if version is None or version.invalid is None:
                 return candidate, version
+            number += 1
             candidate = f"{key}~{number}"
-        raise AssertionError
 
     def _list_publications(self, location: DatasetLocation) -> list[Publication]:
         """Return the latest publications, newest first, including those that were rolled back."""
@@ -173,8 +172,9 @@ class Planner:
         problems = []
         for planned_input in inputs:
             location, input_ = planned_input.location, planned_input.input
-            may_change = planned_input.resolved_by in {"published", "latest", LIVE}
-            if location in outputs or input_.feedback or not may_change:
+            # A fixed version does not change when this process writes its outputs.
+            is_fixed_version = planned_input.resolved_by not in {"published", "latest", LIVE}
+            if location in outputs or input_.feedback or is_fixed_version:
                 continue
             problems += [
                 f"inputs.{input_.as_} ({location}): cycle: other processes derive it from output {output}"
@@ -293,8 +293,9 @@ def _extends_published(output: Output) -> bool:
 
 def _contains_run(base: VersionManifest, key: str, output: Output) -> bool:
     """Return True if a version already contains the output of a run with this key."""
-    keys = [root.key for root in base.roots] if output.mode == "append" else [base.key]
-    return any(root_key.partition("@")[0] == key for root_key in keys)
+    stored_keys = [root.key for root in base.roots] if output.mode == "append" else [base.key]
+    # The tag after the @ is that of the version that the run extended.
+    return any(stored_key.partition("@")[0] == key for stored_key in stored_keys)
 
 
 def _idempotency_key(

@@ -45,6 +45,7 @@ def error_summary(error: BaseException) -> str:
     java_exception = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
     message = _root_cause_message(java_exception) if hasattr(java_exception, "getCause") else str(error)
     lines = [line.strip() for line in message.splitlines() if line.strip()] or [type(error).__name__]
+    # A first line that ends with a colon introduces the message on the next line.
     summary = " ".join(lines[:2]) if lines[0].endswith(":") else lines[0]
     summary = _EXCEPTION_CLASS.sub(r"\1: ", summary)
     return summary if len(summary) <= _MAX_CHARACTERS else f"{summary[:_MAX_CHARACTERS]}…"
@@ -196,21 +197,21 @@ class ProcessRunner:
 
     def _written_dataset(self, planned: PlannedOutput, lineage: OutputLineage) -> WrittenDataset:
         result = self._executor.results.get(planned.output.dataset) if self._executor else None
-        if result is None or self._executor is None:
-            return WrittenDataset(planned.location, None, planned.key, None)
+        if result is None:
+            return WrittenDataset(planned.location, version=None, key=planned.key, path=None)
         return WrittenDataset(
             planned.location,
             result.version,
             planned.key,
             planned.path(result.folder),
-            result.manifest.columns,
-            [f"{planned.location.path_or_table}/{partition}" for partition in result.partitions],
-            result.rows,
-            result.bytes,
-            result.files,
-            lineage,
-            result.outcomes,
-            result.profile,
+            columns=result.manifest.columns,
+            partitions=[f"{planned.location.path_or_table}/{partition}" for partition in result.partitions],
+            rows=result.rows,
+            bytes=result.bytes,
+            files=result.files,
+            lineage=lineage,
+            outcomes=result.outcomes,
+            profile=result.profile,
         )
 
     def _output_lineage(self, planned: PlannedOutput) -> OutputLineage:

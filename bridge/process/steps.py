@@ -79,35 +79,38 @@ def _read_file(file: Path) -> str:
 def _load_python_source(entry_point: str, folder: Path) -> str:
     """Return the source code of a function's module. Checks that the function exists without running the module."""
     module, _, function = entry_point.partition(":")
-    local_module = folder.joinpath(*module.split(".")).with_suffix(".py")
-    if local_module.exists():
-        source_file = local_module
-    else:
-        try:
-            spec = importlib.util.find_spec(module)
-        except (ImportError, ValueError):
-            spec = None
-        if spec is None or spec.origin is None:
-            raise ConfigError(
-                f"python {entry_point}: no module {module} next to the process file, and none is installed"
-            )
-        source_file = Path(spec.origin)
-        if source_file.suffix != ".py":
-            return entry_point  # compiled modules are checked at run time
+    source_file = _find_module_file(module, folder)
+    if source_file is None:
+        raise ConfigError(f"python {entry_point}: no module {module} next to the process file, and none is installed")
+    if source_file.suffix != ".py":
+        return entry_point  # compiled modules are checked at run time
     source_code = _read_file(source_file)
     try:
         tree = ast.parse(source_code)
     except (SyntaxError, ValueError) as error:
         raise ConfigError(f"python {entry_point}: {source_file} is not valid Python: {error}") from error
     function_names = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
-    imports_and_assignments = [
-        node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom | ast.Assign)
-    ]
-    if function not in function_names and not imports_and_assignments:
+    # The module may also import the function, or assign it to a name.
+    may_define_others = any(isinstance(node, ast.Import | ast.ImportFrom | ast.Assign) for node in tree.body)
+    if function not in function_names and not may_define_others:
         raise ConfigError(
             f"python {entry_point}: {source_file} has no function {function}; functions: {', '.join(function_names)}"
         )
     return source_code
+
+
+def _find_module_file(module: str, folder: Path) -> Path | None:
+    """Return the file of a module in the folder, or else of an installed module; None if there is neither."""
+    local_file = folder.joinpath(*module.split(".")).with_suffix(".py")
+    if local_file.exists():
+        return local_file
+    try:
+        spec = importlib.util.find_spec(module)
+    except (ImportError, ValueError):
+        return None
+    if spec is None or spec.origin is None:
+        return None
+    return Path(spec.origin)
 
 
 def _sort_by_dependency(steps: Mapping[str, PlannedStep], problems: list[str]) -> list[str]:

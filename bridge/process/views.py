@@ -142,30 +142,18 @@ class ViewBuilder:
 def read_options(planned_input: PlannedInput) -> ReadOptions:
     """Select what to read: the delivered files, the folders of a version, or the location itself."""
     input_, manifest, delivery = planned_input.input, planned_input.manifest, planned_input.delivery
+    location = planned_input.location.path_or_table
     if delivery is not None:
+        paths = [f"{location.rstrip('/')}/{file.path}" for file in delivery.files]
         columns = delivery.columns or input_.columns
-        paths = [f"{planned_input.location.path_or_table.rstrip('/')}/{file.path}" for file in delivery.files]
-        return ReadOptions(
-            delivery.format,
-            planned_input.location.path_or_table,
-            paths,
-            None,
-            columns,
-            {**delivery.options, **input_.options},
-        )
+        options = {**delivery.options, **input_.options}
+        return ReadOptions(delivery.format, location, paths, columns=columns, options=options)
     if manifest is not None:
         options = {**manifest.options, **input_.options}
-        return ReadOptions(
-            manifest.format,
-            planned_input.location.path_or_table,
-            planned_input.roots,
-            None,
-            manifest.columns,
-            options,
-        )
+        return ReadOptions(manifest.format, location, planned_input.roots, columns=manifest.columns, options=options)
     columns = input_.columns if input_.format in FILE_FORMATS else {}
     return ReadOptions(
-        input_.format, planned_input.location.path_or_table, None, planned_input.version, columns, input_.options
+        input_.format, location, version=planned_input.version, columns=columns, options=input_.options
     )
 
 
