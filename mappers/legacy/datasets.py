@@ -57,15 +57,15 @@ def _take_version_and_path(values: JsonObject) -> JsonObject:
 
 def _take_statistics(values: JsonObject, body: BodyFields) -> JsonObject:
     statistics: JsonObject = {}
-    for name, keys in (("rowCount", _ROW_COUNT_KEYS), ("size", _BYTE_COUNT_KEYS)):
-        key = next((key for key in keys if values.get(key) is not None), None)
+    for statistic, keys in (("rowCount", _ROW_COUNT_KEYS), ("size", _BYTE_COUNT_KEYS)):
+        key = next((candidate for candidate in keys if values.get(candidate) is not None), None)
         if key is None:
             continue
         count = _parse_count(values[key])
         if count is None:
             body.notes.append(f"{body.path_to(key)} is not a count: kept as a facet")
         else:
-            statistics[name] = count
+            statistics[statistic] = count
             del values[key]
     return statistics
 

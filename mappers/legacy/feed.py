@@ -142,12 +142,15 @@ def _parse_integer(value: Any) -> Any:
 def _set_times(run: JsonObject, reported_times: JsonObject, zone: tzinfo, notes: list[str]) -> None:
     """Set the start and end of a run; keep a string that is not a valid time, so that the translator rejects it."""
     times = {name: _add_zone(value, zone) for name, value in reported_times.items() if value is not None}
-    run.update({name: time if isinstance(time, str) else time.isoformat() for name, time in times.items()})
+    for name, time in times.items():
+        run[name] = time if isinstance(time, str) else time.isoformat()
     start, end = _parse_datetime(times.get("startTime")), _parse_datetime(times.get("endTime"))
     if start is None or end is None or end.timestamp() >= start.timestamp():
         return
+    # When the clock is set back, an hour occurs twice; a time without a zone may be in either occurrence.
     second_occurrence = end.replace(fold=1)
-    if not isinstance(times["endTime"], str) and second_occurrence.timestamp() >= start.timestamp():
+    has_added_zone = not isinstance(times["endTime"], str)
+    if has_added_zone and second_occurrence.timestamp() >= start.timestamp():
         run["endTime"] = second_occurrence.isoformat()
         notes.append("run.endTime is before run.startTime: read as the second occurrence of that hour")
     else:

@@ -92,13 +92,14 @@ def _inline_intermediate_views(
         name: tuple(sorted(_inline_sources(sources, resolved_steps, inputs)))
         for name, sources in lineage.columns.items()
     }
+    read_views = lineage.views | {source.view for sources in lineage.columns.values() for source in sources}
+    read_views |= {source.view for source in lineage.dataset_level}
+    read_steps = [resolved_steps[view] for view in read_views if view in resolved_steps]
     dataset_level = _inline_sources(lineage.dataset_level, resolved_steps, inputs)
-    views = lineage.views | {source.view for sources in lineage.columns.values() for source in sources}
-    views |= {source.view for source in lineage.dataset_level}
-    steps = [resolved_steps[view] for view in views if view in resolved_steps]
-    dataset_level = dataset_level.union(*(step.dataset_level for step in steps))
-    input_views = frozenset(view for view in views if view not in resolved_steps and view in inputs)
-    return QueryLineage(columns, tuple(sorted(dataset_level)), input_views.union(*(step.views for step in steps)))
+    dataset_level = dataset_level.union(*(step.dataset_level for step in read_steps))
+    input_views = frozenset(view for view in read_views if view in inputs and view not in resolved_steps)
+    input_views = input_views.union(*(step.views for step in read_steps))
+    return QueryLineage(columns, tuple(sorted(dataset_level)), input_views)
 
 
 def _inline_sources(

@@ -65,8 +65,9 @@ def expand_star(
     relation = scope.find_relation(qualifier)
     if relation:
         return list(relation.columns), relation.incomplete_views
-    structure = scope.resolve(qualifier)
-    if isinstance(structure, str):
+    # The qualifier may be a struct column, whose fields are unknown.
+    struct_sources = scope.resolve(qualifier)
+    if isinstance(struct_sources, str):
         queries.add_problem(node, f"there is no view {'.'.join(qualifier)} to expand * from")
     return [], frozenset()
 
@@ -110,7 +111,8 @@ def _operands(node: exp.Expression, scope: Scope) -> _Operands:
 def _conditional_operands(node: exp.Expression) -> _Operands:
     """Yield conditions, which affect the result indirectly, and values, which become the result."""
     for key in ("true", "false", "default"):
-        if isinstance(value := node.args.get(key), exp.Expression):
+        value = node.args.get(key)
+        if isinstance(value, exp.Expression):
             yield value, TRANSFORMATION
     if isinstance(node.this, exp.Expression):
         yield node.this, CONDITIONAL

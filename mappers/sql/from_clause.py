@@ -12,6 +12,7 @@ from mappers.sql.scope import (
     Relation,
     RelationColumn,
     Scope,
+    column_aliases,
     exclude_columns,
     generated_relation,
     view_relation,
@@ -23,12 +24,10 @@ def apply_pivot(pivot: exp.Expression, scope: Scope, relation: Relation, queries
     """Apply PIVOT or UNPIVOT to a relation, which must be the only one in the scope."""
     if pivot.args.get("unpivot"):
         return _apply_unpivot(pivot, scope, relation, queries)
-    used_expressions = [*pivot.expressions, *(field.this for field in pivot.args.get("fields") or ())]
+    pivot_keys = [field.this for field in pivot.args.get("fields") or ()]
     values = frozenset().union(*(find_sources(aggregate, scope, queries) for aggregate in pivot.expressions))
-    conditions = frozenset().union(
-        *(find_sources(field.this, scope, queries, CONDITIONAL) for field in pivot.args.get("fields") or ())
-    )
-    other_columns = exclude_columns(relation.columns, _column_names(used_expressions))
+    conditions = frozenset().union(*(find_sources(key, scope, queries, CONDITIONAL) for key in pivot_keys))
+    other_columns = exclude_columns(relation.columns, _column_names([*pivot.expressions, *pivot_keys]))
     group_keys = NO_SOURCES.union(*(apply_transformation(column.sources, GROUP_BY) for column in other_columns))
     pivoted = [RelationColumn(identifier.name, values | conditions) for identifier in pivot.args.get("columns") or ()]
     return Relation((*other_columns, *pivoted), relation.dataset_level | group_keys, relation.incomplete_views)
@@ -66,13 +65,11 @@ class FromClause:
 
     def add(self, node: exp.Expression) -> None:
         """Add a view, query, table function or parenthesized join, together with everything that is joined to it."""
-        alias = node.args.get("alias")
-        if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Table) and not alias:
+        if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Table) and not node.args.get("alias"):
             self.add(node.this)
         else:
             relation = self._apply_pivots(node, self._relation(node))
-            aliases = [identifier.name for identifier in alias.args.get("columns") or ()] if alias else []
-            self._add_relation(self._relation_name(node), relation.with_aliases(aliases))
+            self._add_relation(self._relation_name(node), relation.with_aliases(column_aliases(node)))
         self.join_all(node)
 
     def join_all(self, node: exp.Expression) -> None:
@@ -121,9 +118,7 @@ class FromClause:
 
     def _table_function(self, function: exp.Expression, node: exp.Expression) -> Relation:
         sources = find_sources(function, self._scope, self._queries, TRANSFORMATION)
-        alias = node.args.get("alias")
-        names = [identifier.name for identifier in alias.args.get("columns") or ()] if alias else []
-        column_names = names or generated_names(function)
+        column_names = column_aliases(node) or generated_names(function)
         if not column_names:
             return Relation((), incomplete_views=frozenset())
         return generated_relation(column_names, sources)
@@ -168,10 +163,9 @@ class FromClause:
         """Merge the two columns of a join key; the kind of join determines which side the value comes from."""
         left_column = next((column for column in left_columns if column.matches(name)), None)
         right_column = next((column for column in right_columns if column.matches(name)), None)
-        for side in (left_column, right_column):
-            if side is None and self._scope.incomplete_views() is None:
-                self._queries.add_problem(node, f"column {name} is not on both sides of the join")
         join_columns = [column for column in (left_column, right_column) if column]
+        if len(join_columns) < 2 and self._scope.incomplete_views() is None:
+            self._queries.add_problem(node, f"column {name} is not on both sides of the join")
         self.dataset_level |= frozenset().union(
             *(apply_transformation(column.sources, JOIN) for column in join_columns)
         )

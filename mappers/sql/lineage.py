@@ -7,7 +7,7 @@ from sqlglot import expressions as exp
 from mappers.errors import InvalidSql
 from mappers.sql.column_source import FILTER, GROUP_BY, ColumnSource, ColumnSources, QueryLineage
 from mappers.sql.parser import parse_query, printable, source_position, views_in
-from mappers.sql.scope import NO_SOURCES, Relation, RelationColumn, Scope, merge_incomplete_views
+from mappers.sql.scope import NO_SOURCES, Relation, RelationColumn, Scope, column_aliases, merge_incomplete_views
 from mappers.sql.select_statement import analyze_select, sort_sources, transform_all
 
 
@@ -90,19 +90,18 @@ class _QueryAnalyzer:
         analyze = self._analyze_recursive_cte if clause.recursive else self._analyze_cte
         for cte in clause.expressions:
             scope = Scope(ctes, context.outer)
-            columns = [identifier.name for identifier in cte.args["alias"].args.get("columns") or ()]
-            ctes = {**ctes, cte.alias.lower(): analyze(cte, scope, columns)}
+            ctes = {**ctes, cte.alias.lower(): analyze(cte, scope)}
         return Scope(ctes, context.outer)
 
-    def _analyze_cte(self, cte: exp.Expression, scope: Scope, columns: list[str]) -> Relation:
-        return self._analyze(cte.this, scope).with_aliases(columns)
+    def _analyze_cte(self, cte: exp.Expression, scope: Scope) -> Relation:
+        return self._analyze(cte.this, scope).with_aliases(column_aliases(cte))
 
-    def _analyze_recursive_cte(self, cte: exp.Expression, scope: Scope, columns: list[str]) -> Relation:
+    def _analyze_recursive_cte(self, cte: exp.Expression, scope: Scope) -> Relation:
         """Repeat the analysis until it reaches a fixed point, which exists because the set of sources is finite."""
         relation = Relation((), incomplete_views=frozenset())
         while True:
             recursive_scope = Scope({**scope.ctes, cte.alias.lower(): relation}, scope.outer)
-            next_relation = self._analyze_cte(cte, recursive_scope, columns)
+            next_relation = self._analyze_cte(cte, recursive_scope)
             if next_relation == relation:
                 return relation
             relation = next_relation
@@ -143,28 +142,23 @@ class _QueryAnalyzer:
 def _merge_columns(left: Relation, right: Relation, *, by_name: bool) -> list[RelationColumn]:
     """Merge the columns of two relations by position or by name."""
     if by_name:
-        common = [
-            RelationColumn(
-                column.name, column.sources.union(*(match.sources for match in right.columns_named(column.name)))
-            )
-            for column in left.columns
-        ]
-        return common + [column for column in right.columns if not left.columns_named(column.name)]
+        merged = []
+        for column in left.columns:
+            matches = right.columns_named(column.name)
+            sources = column.sources.union(*(match.sources for match in matches))
+            merged.append(RelationColumn(column.name, sources))
+        return merged + [column for column in right.columns if not left.columns_named(column.name)]
     if left.incomplete_views is not None or right.incomplete_views is not None:
         return list(left.columns)
-    right_sources = [column.sources for column in right.columns] + [NO_SOURCES] * len(left.columns)
-    return [
-        RelationColumn(column.name, column.sources | sources)
-        for column, sources in zip(left.columns, right_sources, strict=False)
-    ]
+    # A different number of columns is reported as a problem, so surplus columns need no sources from the right.
+    paired = zip(left.columns, right.columns, strict=False)
+    merged = [RelationColumn(column.name, column.sources | match.sources) for column, match in paired]
+    return [*merged, *left.columns[len(merged) :]]
 
 
 def _values_relation(query: exp.Values) -> Relation:
     """Create the relation of literal rows, which have no sources."""
     first_row = query.expressions[0] if query.expressions else None
     width = len(first_row.expressions) if isinstance(first_row, exp.Tuple) else 1
-    alias = query.args.get("alias")
-    aliases = [identifier.name for identifier in alias.args.get("columns") or ()] if alias else []
-    return Relation(
-        tuple(RelationColumn(f"col{position}", NO_SOURCES) for position in range(1, width + 1))
-    ).with_aliases(aliases)
+    columns = tuple(RelationColumn(f"col{position}", NO_SOURCES) for position in range(1, width + 1))
+    return Relation(columns).with_aliases(column_aliases(query))

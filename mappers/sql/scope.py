@@ -172,7 +172,8 @@ class Scope:
             if relation and relation.incomplete_views is not None:
                 yield _field_sources(relation.assume_column(parts[length]), parts[length + 1 :])
         incomplete = [member.relation for member in self.relations if member.relation.incomplete_views is not None]
-        if incomplete and not (len(parts) > 1 and self.find_relation(parts[:-1])):
+        is_qualified = len(parts) > 1 and self.find_relation(parts[:-1]) is not None
+        if incomplete and not is_qualified:
             sources = incomplete[0].assume_column(parts[0]) if len(incomplete) == 1 else NO_SOURCES
             yield _field_sources(sources, parts[1:])
 
@@ -189,14 +190,21 @@ class Scope:
                 names_by_lower_case.setdefault(column.name.lower(), column.name)
         relation_names = dict.fromkeys(".".join(member.name) or "a subquery" for member in searched)
         message = f"there is no column {name} in {', '.join(relation_names) or 'no view'}"
-        for nearest in get_close_matches(parts[-1].lower(), names_by_lower_case, n=1, cutoff=0.0):
-            message += f"; the nearest is {names_by_lower_case[nearest]}"
+        matches = get_close_matches(parts[-1].lower(), names_by_lower_case, n=1, cutoff=0.0)
+        if matches:
+            message += f"; the nearest is {names_by_lower_case[matches[0]]}"
         return message
 
 
 def _field_sources(sources: ColumnSources, fields: Sequence[str]) -> ColumnSources:
     """Return the sources of a column or of a field in the column; a field is a transformation of the column."""
     return apply_transformation(sources, TRANSFORMATION) if fields else sources
+
+
+def column_aliases(node: exp.Expression) -> list[str]:
+    """Return the column names that follow the alias of a relation, as in `t(a, b)`."""
+    alias = node.args.get("alias")
+    return [identifier.name for identifier in alias.args.get("columns") or ()] if alias else []
 
 
 def exclude_columns(columns: Iterable[RelationColumn], names: Iterable[str]) -> list[RelationColumn]:

@@ -1,6 +1,6 @@
 """Column lineage of one SELECT."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 
 from sqlglot import expressions as exp
 
@@ -18,7 +18,7 @@ from mappers.sql.parser import child_nodes
 from mappers.sql.scope import NO_SOURCES, Relation, RelationColumn, Scope, exclude_columns, merge_incomplete_views
 from mappers.sql.spark_functions import column_name, contains_aggregate, generated_names, generates_rows
 
-_SORTS = ("order", "sort", "cluster")
+_SORT_CLAUSES = ("order", "sort", "cluster")
 
 
 class SelectStatement:
@@ -63,10 +63,9 @@ class SelectStatement:
         """
         scope, outputs = self._scope, self._scope.outputs
         group = self._node.args.get("group")
-        keys = (key.name for key in group.expressions if isinstance(key, exp.Column)) if group else ()
-        scope.outputs = exclude_columns(
-            outputs, (key for key in keys if any(column.matches(key) for column in scope.row))
-        )
+        group_keys = [key.name for key in group.expressions if isinstance(key, exp.Column)] if group else []
+        grouping_columns = [name for name in group_keys if any(column.matches(name) for column in scope.row)]
+        scope.outputs = exclude_columns(outputs, grouping_columns)
         sources = self._clause_sources("having", FILTER)
         scope.outputs = outputs
         return sources | self._clause_sources("qualify", FILTER)
@@ -108,12 +107,13 @@ class SelectStatement:
 
 
 def sort_sources(node: exp.Expression, scope: Scope, queries: SubqueryReader) -> ColumnSources:
-    keys = (ordered.this for key in _SORTS if node.args.get(key) for ordered in node.args[key].expressions)
+    clauses = [clause for name in _SORT_CLAUSES if (clause := node.args.get(name))]
+    keys = [ordered.this for clause in clauses for ordered in clause.expressions]
     return grouping_sources(keys, scope, queries, SORT)
 
 
 def grouping_sources(
-    keys: Iterator[exp.Expression], scope: Scope, queries: SubqueryReader, transformation: ColumnTransformation
+    keys: Iterable[exp.Expression], scope: Scope, queries: SubqueryReader, transformation: ColumnTransformation
 ) -> ColumnSources:
     """Find the sources of grouping or sort keys.
 

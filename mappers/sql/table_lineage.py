@@ -90,7 +90,8 @@ def _split_statements(tokens: list[Token]) -> Iterator[list[Token]]:
 
 def _statement_tables(statement: exp.Expression) -> StatementTables:
     tables = list(statement.find_all(exp.Table))
-    written_ids = [id(table) for table in _written_tables(statement)]
+    # Equal nodes of the same table may be read and written, so nodes are distinguished by identity.
+    written_ids = {id(table) for table in _written_tables(statement)}
     ctes = {cte.alias_or_name for cte in statement.find_all(exp.CTE)}
     aliases = {table.alias: _table_name(table) for table in tables if table.alias}
     reads: dict[str, None] = {}

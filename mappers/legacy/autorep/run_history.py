@@ -1,6 +1,6 @@
 """Builds legacy run events from a report."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
 from typing import Any, NamedTuple
 
@@ -171,7 +171,8 @@ def _attempt_body(row: ReportRow, attempt: _Attempt, rows_by_run: _RowsByRun, co
 def _end_event(attempt: _Attempt) -> StatusEvent | None:
     """Return the event or the manual change that ended an attempt, or None if the attempt has not ended."""
     end_events = [event for event in attempt.events if event.status in END_STATES]
-    if not end_events or (end_events[-1].status == "RESTART" and attempt.events[-1].status != "RESTART"):
+    runs_again = bool(end_events) and end_events[-1].status == "RESTART" and attempt.events[-1].status != "RESTART"
+    if not end_events or runs_again:
         end_events = attempt.manual_changes
     # RESTART is the time when the next attempt is due; it counts as an end only if there is no other end.
     ends = [event for event in end_events if event.status != "RESTART"] or end_events
@@ -202,16 +203,20 @@ def _run_body(
         run["startTime"] = start_time
     if end_time is not None:
         run["endTime"] = end_time
-    if row.exit_code is not None and end is not None and attempt == row.attempt:  # a row describes its last attempt
+    is_last_attempt = attempt == row.attempt  # the only attempt that the row describes
+    if row.exit_code is not None and end is not None and is_last_attempt:
         run["facets"]["exitCode"] = row.exit_code
     if alarms := [_alarm_content(alarm, context) for alarm in row.alarms if alarm.attempt == attempt]:
         run["facets"]["alarms"] = {"alarms": alarms}
-    box = rows_by_run.get((boxes[-1], row.run)) if boxes and row.run is not None else None
-    if box is not None:
-        job = {"namespace": f"AUTOSYS:{context.instance}", "name": "/".join((*box.boxes, box.name))}
-        run["facets"]["parent"] = {"run": {"runId": format_run_id(box.run or 0, box.attempt)}, "job": job}
-    return {
-        "eventType": state,
-        "run": run,
-        "job": {"namespace": f"AUTOSYS:{context.instance}", "name": "/".join((*boxes, row.name))},
-    }
+    if boxes and row.run is not None:
+        *_, innermost_box = boxes
+        box_row = rows_by_run.get((innermost_box, row.run))
+        if box_row is not None:
+            box_run_id = format_run_id(row.run, box_row.attempt)
+            box_job = _job_reference(box_row.name, box_row.boxes, context)
+            run["facets"]["parent"] = {"run": {"runId": box_run_id}, "job": box_job}
+    return {"eventType": state, "run": run, "job": _job_reference(row.name, boxes, context)}
+
+
+def _job_reference(name: str, boxes: Iterable[str], context: ReportContext) -> JsonObject:
+    return {"namespace": f"AUTOSYS:{context.instance}", "name": "/".join((*boxes, name))}

@@ -188,8 +188,8 @@ def _is_recent(
     if condition.lookback is None:
         return True
     if state.ended is None:
-        is_notrunning = isinstance(condition, StatusCondition) and condition.predicate == "notrunning"
-        return is_notrunning or (condition.lookback == 0 and own_end is None)
+        waits_for_idle = isinstance(condition, StatusCondition) and condition.predicate == "notrunning"
+        return waits_for_idle or (condition.lookback == 0 and own_end is None)
     if condition.lookback == 0:
         return own_end is None or state.ended > own_end
     return now - state.ended <= condition.lookback
@@ -240,8 +240,7 @@ class _ConditionBuilder(Transformer[Token, Condition]):
 
 
 def _parse_operator(token: Token) -> Operator:
-    operators: dict[str, Operator] = {"=": "=", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
-    return operators[str(token)]
+    return cast("Operator", str(token))  # the grammar allows no other operators
 
 
 def _lookback_minutes(lookback: Token | None) -> int | None:

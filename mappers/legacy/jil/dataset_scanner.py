@@ -49,7 +49,6 @@ def find_datasets(job: JobDefinition, conventions: OptionConventions = OptionCon
         scripts[f"procedure {procedure}"] = None
     scanner = _AttributeScanner(variables)
     job_datasets = list(scanner.job_datasets(job))
-    flows: list[DataFlow] = []
     # A command that ends with a backslash is incomplete, so it is not analyzed.
     if (command := job.get("command")) and job.type not in {"BOX", "FW", "FT"} and not command.endswith("\\"):
         flows = _CommandScanner(conventions, scripts).flows(parse_commands(command, variables), job_datasets)
@@ -131,12 +130,12 @@ class _AttributeScanner:
         if database is None:
             return []
 
-        def candidates(side: Side, table_names: Iterable[str]) -> DataFlow:
+        def table_candidates(side: Side, table_names: Iterable[str]) -> DataFlow:
             names = map(database.qualify, table_names)
             return [DatasetCandidate(side, database.namespace, name, "sql_command", 0.8) for name in names]
 
         return [
-            [*candidates("input", statement.reads), *candidates("output", statement.writes)]
+            [*table_candidates("input", statement.reads), *table_candidates("output", statement.writes)]
             for statement in tables.statements
         ]
 
@@ -174,9 +173,7 @@ class _CommandScanner:
             if command.name in COPY_PROGRAMS:
                 separate_flows += copy_flows(command.name, command.arguments[1:])
             elif command.name in _SHELLS and "-c" in command.arguments:
-                after_option = command.arguments[command.arguments.index("-c") + 1 :]
-                script = after_option[0] if after_option else None
-                inner_flows = self.flows(parse_commands(script) if script else [], candidates)
+                inner_flows = self.flows(_inline_commands(command.arguments), candidates)
                 if len(inner_flows) == 1:
                     (candidates,) = inner_flows
                 else:
@@ -205,6 +202,13 @@ class _CommandScanner:
         for argument in arguments:
             if argument and not argument.startswith("-") and _SCRIPT.fullmatch(argument.lstrip("@")):
                 self._scripts[argument.lstrip("@")] = None
+
+
+def _inline_commands(shell_arguments: Sequence[str | None]) -> list[ShellCommand]:
+    """Parse the commands that follow the option `-c` of a shell."""
+    position = shell_arguments.index("-c") + 1
+    script = shell_arguments[position] if position < len(shell_arguments) else None
+    return parse_commands(script) if script else []
 
 
 def _without_wrappers(command: ShellCommand) -> ShellCommand:

@@ -11,6 +11,8 @@ SCHEDULE_ATTRIBUTES = (
     "must_start_times", "must_complete_times",
 )  # fmt: skip
 _LIST_ATTRIBUTES = frozenset({"days_of_week", "start_times", "start_mins", "must_start_times", "must_complete_times"})
+#: Attributes with a duration in minutes, by their keys in the SLA.
+_DURATION_LIMITS = {"max_run_alarm": "max_duration", "min_run_alarm": "min_duration", "term_run_time": "ended_after"}
 
 
 def job_schedule(job: JobDefinition) -> JsonObject | None:
@@ -35,12 +37,10 @@ def job_sla(job: JobDefinition) -> JsonObject | None:
                 sla[name] = times
         if sla and (zone := job.get("timezone")):
             sla["timezone"] = zone
-    for name, key in (("max_run_alarm", "max_duration"), ("min_run_alarm", "min_duration")):
-        minutes = job.get(name)
-        if minutes is not None and minutes.strip().isdigit() and int(minutes):
+    for name, key in _DURATION_LIMITS.items():
+        minutes = (job.get(name) or "").strip()
+        if minutes.isdigit() and int(minutes):
             sla[key] = f"{int(minutes)}m"
-    if (minutes := job.get("term_run_time")) and minutes.strip().isdigit() and int(minutes):
-        sla["ended_after"] = f"{int(minutes)}m"
     return sla or None
 
 
