@@ -161,7 +161,7 @@ def build_app(state: AppState) -> Any:
     app.router.routes.extend(query_routes(lambda: state.queries, state.authorize))
     app.router.routes.extend(command_routes(state.command_services))
 
-    @app.get(DATASET_PAGE, include_in_schema=False)
+    @app.get(DATASET_PAGE, status_code=307, response_class=RedirectResponse)
     async def dataset_page(request: Request) -> Response:
         """Redirect links from other tools to the JSON of a dataset."""
         return RedirectResponse(f"{name_route(DatasetQuery)}?{request.url.query}")
