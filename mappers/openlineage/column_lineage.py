@@ -125,7 +125,9 @@ def _merge_dataset_level(entries: set[ColumnLineageEntry], targets: set[str]) ->
 def read_lineage_entry(fields: dict[str, LineageField], inputs: Iterable[LineageSource]) -> ColumnLineageEntries:
     """Read the column lineage of an explicit lineage entry."""
     entries: list[ColumnLineageEntry] = []
-    for target, sources in [("", inputs), *((name, field.inputs) for name, field in fields.items())]:
+    # An empty target stands for the whole dataset.
+    sources_by_target = [("", inputs), *((name, field.inputs) for name, field in fields.items())]
+    for target, sources in sources_by_target:
         for source in sources:
             if source.type.upper() != "DATASET" or not source.namespace or not source.name:
                 continue

@@ -68,7 +68,8 @@ def map_dataset(builder: RowBuilder, dataset: ParsedDataset, context: DatasetCon
     elif role is DatasetRole.DATASET_EVENT:
         map_reported_version(builder, dataset, name)
         map_registration(builder, dataset, name)
-    if not (role is DatasetRole.DATASET_EVENT and _map_explicit_lineage(builder, dataset, name)):
+    has_explicit_lineage = role is DatasetRole.DATASET_EVENT and _map_explicit_lineage(builder, dataset, name)
+    if not has_explicit_lineage:
         _map_column_lineage_facet(builder, dataset, name, context)
     _map_quality(builder, dataset, name, context)
     return name
@@ -148,7 +149,7 @@ def _map_output(
     builder: RowBuilder, dataset: ParsedDataset, name: CanonicalName, context: DatasetContext, change: str | None
 ) -> None:
     dropped_at = builder.micros if change == "DROP" else None
-    order = builder.register_order(0, digest(change.encode())) if change else None
+    change_order = builder.register_order(0, digest(change.encode())) if change else None
     builder.rows.append(
         RunOutputRow(
             builder.org,
@@ -158,7 +159,7 @@ def _map_output(
             builder.micros,
             builder.micros,
             dropped_at,
-            order,
+            change_order,
             change,
         )
     )
@@ -198,8 +199,8 @@ def _map_column_lineage_facet(
         declared_lineage = register_order(DeclaringFacet.COLUMNS, builder.micros, builder.event_hash)
         builder.rows.append(builder.dataset_row(target)._replace(declared_lineage=declared_lineage))
     set_id = map_column_lineage(builder, entries, context.job_id, context.run_id, target.id)
-    content = set_id if context.role is DatasetRole.OUTPUT else builder.event_hash
-    order = builder.register_order(DeclaringFacet.COLUMNS, content)
+    asserted_content = set_id if context.role is DatasetRole.OUTPUT else builder.event_hash
+    order = builder.register_order(DeclaringFacet.COLUMNS, asserted_content)
     builder.rows.append(
         RunLineageRow(
             builder.org, target.id, context.job_id, context.run_id,

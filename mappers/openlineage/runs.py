@@ -138,15 +138,22 @@ def map_dependencies(
             dependencies_by_job.setdefault((dependency.job.namespace, dependency.job.name), []).append(dependency)
         for job_name, job_dependencies in dependencies_by_job.items():
             other_job = builder.reference_job(*job_name)
-            source_id, target_id = (other_job.id, job.id) if is_upstream else (job.id, other_job.id)
+            source, target = (other_job, job) if is_upstream else (job, other_job)
             rules = {
                 key: _join_distinct(getattr(dependency, key) for dependency in job_dependencies)
                 for key in ("dependency_type", "sequence_trigger_rule", "status_trigger_rule")
             }
             meta = canonical_json({**rules, "trigger_rule": content.trigger_rule})
             evidence = "declared" if declared_lineage else "explicit"
-            endpoints = ("job", source_id), ("job", target_id)
-            builder.add_edge("DEPENDS", *endpoints, job.id, evidence, meta=meta, declared_lineage=declared_lineage)
+            builder.add_edge(
+                "DEPENDS",
+                ("job", source.id),
+                ("job", target.id),
+                job.id,
+                evidence,
+                meta=meta,
+                declared_lineage=declared_lineage,
+            )
 
 
 def _join_distinct(rules: Iterable[str | None]) -> str | None:

@@ -31,17 +31,19 @@ def statistics_columns(builder: RowBuilder, facet: ParsedFacet | None) -> dict[s
     if statistics is None or facet is None:
         return {}
     counts = (statistics.rowCount, statistics.size, statistics.fileCount)
-    in_range = [count if count is None or -_INT64_LIMIT <= count < _INT64_LIMIT else None for count in counts]
-    if list(counts) != in_range:
+    row_count, byte_count, file_count = map(_int64_or_none, counts)
+    if counts != (row_count, byte_count, file_count):
         builder.notes.append("a statistic exceeds 64 bits: ignored")
-    row_count, byte_count, file_count = in_range
-    order = builder.register_order(0, facet.digest)
     return {
-        "statistics_order": order,
+        "statistics_order": builder.register_order(0, facet.digest),
         "row_count": row_count,
         "byte_count": byte_count,
         "file_count": file_count,
     }
+
+
+def _int64_or_none(count: int | None) -> int | None:
+    return count if count is not None and -_INT64_LIMIT <= count < _INT64_LIMIT else None
 
 
 def version_id(dataset_id: bytes, writer_id: bytes) -> bytes:

@@ -55,6 +55,7 @@ _DATA_TYPES = {name.strip(): data_type for data_type, names in _TYPE_NAMES.items
 _WITHOUT_LENGTH = {"VARCHAR": "STRING", "CHAR": "STRING", "BINARY": "BYTES", "VARBINARY": "BYTES"}
 _TYPES_WITH_LENGTH = frozenset(_WITHOUT_LENGTH)
 _TYPES_WITH_PRECISION = frozenset({"DECIMAL", "NUMERIC", "NUMBER"})
+_STRUCT_KEYWORDS = frozenset({"struct", "row", "record"})
 _IGNORED_WORDS = re.compile(r"\b(unsigned|signed|zerofill|not null|nullable|year to \w+|day to \w+)\b")
 _NUMBERS = re.compile(r"-?\d+")
 #: Largest number in a type; the server rejects the whole table if a number is larger or negative.
@@ -92,8 +93,7 @@ def _cached_type_fields(text: str) -> JsonObject:
 
 
 def _parse_type(text: str) -> _ParsedType:
-    parser = _TypeParser(_SYMBOL.findall(text))
-    return parser.type()
+    return _TypeParser(_SYMBOL.findall(text)).type()
 
 
 def _type_fields(parsed: _ParsedType) -> JsonObject:
@@ -102,7 +102,7 @@ def _type_fields(parsed: _ParsedType) -> JsonObject:
         _, element = parsed.inner[0]
         fields: JsonObject = {"dataType": "ARRAY", "arrayDataType": _type_fields(element)["dataType"]}
         return fields | _children_field(element)
-    if keywords in {"struct", "row", "record"}:
+    if keywords in _STRUCT_KEYWORDS:
         return {"dataType": "STRUCT", "children": [_child_column(*inner) for inner in parsed.inner]}
     if keywords == "map" and parsed.inner:
         _, value_type = parsed.inner[-1]
@@ -133,7 +133,7 @@ def _fallback_fields(keywords: str) -> JsonObject:
 
 def _children_field(parsed: _ParsedType) -> JsonObject:
     """Return the field with the nested columns of a struct, or no field for any other type."""
-    if parsed.keywords not in {"struct", "row", "record"} or not parsed.inner:
+    if parsed.keywords not in _STRUCT_KEYWORDS or not parsed.inner:
         return {}
     return {"children": [_child_column(*inner) for inner in parsed.inner]}
 
@@ -167,7 +167,8 @@ class _TypeParser:
             if symbol == "(":
                 arguments += self._parse_arguments()
             elif symbol == "<":
-                inner = self._parse_inner_types(has_names=keywords[-1:] in (["struct"], ["row"], ["record"]))
+                is_struct = bool(keywords) and keywords[-1] in _STRUCT_KEYWORDS
+                inner = self._parse_inner_types(has_names=is_struct)
             elif symbol == ":" or symbol[0] in "'\"":
                 continue
             elif symbol.lower() == "comment":

@@ -90,7 +90,8 @@ class DatasetRequests(NamedTuple):
 def dataset_requests(location: EntityLocation, dataset: DatasetContent) -> DatasetRequests:
     """Build the requests that create a dataset at its location."""
     is_topic = location.kind == "topic"
-    columns = nest_columns(dataset.columns, _MAX_FIELD_NAME_CHARACTERS if is_topic else MAX_COLUMN_NAME_CHARACTERS)
+    max_characters = _MAX_FIELD_NAME_CHARACTERS if is_topic else MAX_COLUMN_NAME_CHARACTERS
+    columns = nest_columns(dataset.columns, max_characters)
     parents = [service_request(location.service), *_parent_requests(location)]
     body = {
         **name_keys(location.name),
@@ -126,7 +127,7 @@ def _parent_requests(location: EntityLocation) -> Iterable[EntityRequest]:
 
 
 def _table_body(location: EntityLocation, dataset: DatasetContent, columns: NestedColumns, parent: str) -> JsonObject:
-    table_type = "Regular" if location.service.type != "CustomDatabase" else "External"
+    table_type = "External" if location.service.type == "CustomDatabase" else "Regular"
     body: JsonObject = {"databaseSchema": parent, "tableType": table_type, "columns": columns.columns}
     if dataset.full_path:
         body["locationPath"] = dataset.full_path
@@ -165,9 +166,9 @@ def _topic_body(
 def _message_field(column: JsonObject) -> JsonObject:
     """Convert a column to a message field, which has fewer types and no length."""
     members = {key: column[key] for key in ("name", "displayName", "description", "dataTypeDisplay") if key in column}
-    field_type = column["dataType"]
-    if field_type not in _FIELD_TYPES.values():
-        field_type = _FIELD_TYPES.get(field_type, "UNKNOWN")
+    data_type = column["dataType"]
+    is_field_type = data_type in _FIELD_TYPES.values()
+    field_type = data_type if is_field_type else _FIELD_TYPES.get(data_type, "UNKNOWN")
     field = {**members, "dataType": field_type}
     if column.get("children"):
         field["children"] = [_message_field(child) for child in column["children"]]

@@ -42,7 +42,8 @@ NO_REFERENCES = ReferenceIds({}, {}, {})
 def build_patch(entity: JsonObject, changes: FieldValues, references: ReferenceIds) -> list[JsonObject]:
     """Build the operations that change fields of an entity; a value of None removes a field."""
     operations: list[JsonObject] = []
-    labels_by_column: dict[str | None, dict[FieldPath, FieldValue]] = {}  # None: the labels of the entity itself
+    # None stands for the entity itself.
+    labels_by_column: dict[str | None, dict[FieldPath, FieldValue]] = {}
     custom_properties: dict[str, FieldValue] = {}
     for path, value in changes.items():
         if path[0] == CUSTOM:
@@ -115,11 +116,14 @@ def _label_operations(entity: JsonObject, column_name: str | None, fields: Field
         return []
     pointer, owner = located
     existing = {_label_key(label): label for label in owner.get("tags") or ()}
-    label_keys = [key for key, label in existing.items() if not _belongs_to_fields(label, fields)]
+    labels = {key: label for key, label in existing.items() if not _belongs_to_fields(label, fields)}
     for path, value in fields.items():
-        label_keys += [(tag, path == TERMS) for tag in sorted(as_set(value))]
-    labels = [existing.get((tag, term)) or _new_label(tag, term=term) for tag, term in dict.fromkeys(label_keys)]
-    return [{"op": "add", "path": f"{pointer}/tags", "value": labels}]
+        is_term_field = path == TERMS
+        for tag in sorted(as_set(value)):
+            key = (tag, is_term_field)
+            if key not in labels:
+                labels[key] = existing.get(key) or _new_label(tag, term=is_term_field)
+    return [{"op": "add", "path": f"{pointer}/tags", "value": list(labels.values())}]
 
 
 def _label_key(label: JsonObject) -> tuple[str, bool]:

@@ -81,9 +81,11 @@ def merge_column_details(local: Iterable[dict[str, Any]], remote: Iterable[dict[
 
 def _describe_transformation(edge: ColumnEdge) -> str:
     transformation = edge.subtype or edge.type
-    indirect = f"{edge.type}/" if edge.type == "INDIRECT" and edge.subtype else ""
+    if edge.type == "INDIRECT" and edge.subtype:
+        transformation = f"{edge.type}/{edge.subtype}"
+    masked = " (masked)" if edge.masking else ""
     description = f": {edge.description}" if edge.description else ""
-    return f"{indirect}{transformation}{' (masked)' if edge.masking else ''}{description}"
+    return f"{transformation}{masked}{description}"
 
 
 def _describe_dataset_level(edge: ColumnEdge) -> str:

@@ -56,9 +56,10 @@ def table_profile(metrics: TableMetrics, timestamp: int, columns: Mapping[str, s
     row_count, byte_count = measured_rows, measured_bytes
     if metrics.change in _REPLACING_CHANGES:
         # The run replaced the content of the table, so it wrote all of it.
-        row_count = metrics.rows_written if row_count is None else row_count
-        bytes_written = known_size(metrics.bytes_written, metrics.rows_written)
-        byte_count = bytes_written if byte_count is None else byte_count
+        if row_count is None:
+            row_count = metrics.rows_written
+        if byte_count is None:
+            byte_count = known_size(metrics.bytes_written, metrics.rows_written)
     table_metrics = {"rowCount": row_count, "sizeInByte": byte_count, "columnCount": metrics.column_count or None}
     known_metrics: JsonObject = {key: value for key, value in table_metrics.items() if value is not None}
     body: JsonObject = {"tableProfile": {"timestamp": timestamp, **known_metrics}}

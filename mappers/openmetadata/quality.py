@@ -102,7 +102,8 @@ def _extract_numbers(content: Any, names: Mapping[str, tuple[str, ...]]) -> Json
         return {}
     numbers: JsonObject = {}
     for key, aliases in names.items():
-        number = next((content[alias] for alias in aliases if isinstance(content.get(alias), int | float)), None)
+        reported = (content.get(alias) for alias in aliases)
+        number = next((value for value in reported if isinstance(value, int | float)), None)
         if number is not None and not isinstance(number, bool):
             numbers[key] = number
     return numbers

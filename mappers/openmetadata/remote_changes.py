@@ -70,8 +70,8 @@ def _without_classification(value: FieldValue) -> FieldValue:
 def _import_owners(local: frozenset[str], remote: frozenset[str], owners: Mapping[str, str]) -> frozenset[str]:
     """Keep the spelling of owners in the asset file, and add new owners by name."""
     remaining = {owner for owner in local if owners.get(owner, owner) in remote}
-    remaining_remote = {owners.get(owner, owner) for owner in remaining}
-    return frozenset(remaining | {owner.partition(":")[2] for owner in remote - remaining_remote})
+    added = remote - {owners.get(owner, owner) for owner in remaining}
+    return frozenset(remaining | {owner.partition(":")[2] for owner in added})
 
 
 def _import_tags(
