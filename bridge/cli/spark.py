@@ -95,8 +95,8 @@ def _run_probe(
         )
     new_findings = [finding for finding in result.problems if finding not in reported]
     _print_findings(new_findings)
-    arrivals = "".join(f", {count} arrived at {key}" for key, count in result.arrived.items())
-    typer.echo(f"events: {result.created} created{arrivals}")
+    arrivals = "".join(f", {count} arrived at {key}" for key, count in result.received_counts.items())
+    typer.echo(f"events: {result.emitted_count} created{arrivals}")
     return new_findings
 
 

@@ -257,11 +257,12 @@ def merge_datasets(datasets, manifest_entries, base_dir):
     for entry in manifest_entries:
         name, namespace = entry.get("name") or entry.get("path"), entry.get("namespace")
         dataset = build_dataset(namespace, name, base_dir) if namespace else parse_dataset(name, base_dir)
-        matches = [other for other in merged if _is_same_dataset(other, dataset, compare_namespaces=bool(namespace))]
-        if matches:
-            dataset = matches[0]
-        else:
+        matches = (other for other in merged if _is_same_dataset(other, dataset, compare_namespaces=bool(namespace)))
+        known_dataset = next(matches, None)
+        if known_dataset is None:
             merged.append(dataset)
+        else:
+            dataset = known_dataset
         facets = dataset.setdefault("facets", {})
         for key, value in entry.items():
             if key == "path" and isinstance(value, str):
@@ -349,12 +350,18 @@ def manifest_datasets(side, entries, problems):
     datasets = []
     for index, entry in enumerate(entries):
         dataset = {"name": entry} if isinstance(entry, str) else entry
-        name = (dataset.get("name") or dataset.get("path")) if isinstance(dataset, dict) else None
-        if isinstance(name, str) and name and isinstance(dataset.get("namespace") or "", str):
+        if _is_valid_entry(dataset):
             datasets.append(dataset)
         else:
             problems.append("%s[%d] is not a valid dataset" % (side, index))
     return datasets
+
+
+def _is_valid_entry(entry):
+    if not isinstance(entry, dict):
+        return False
+    name, namespace = entry.get("name") or entry.get("path"), entry.get("namespace")
+    return isinstance(name, str) and bool(name) and (not namespace or isinstance(namespace, str))
 
 
 def print_manifest_problems(path):
@@ -381,10 +388,8 @@ def add_file_size(dataset):
         return False
     try:
         if os.path.isdir(path):
-            sizes = [
-                os.path.getsize(os.path.join(parent, name)) for parent, _, names in os.walk(path) for name in names
-            ]
-            dataset["facets"].update({"size": sum(sizes), "files": len(sizes)})
+            files = [os.path.join(parent, name) for parent, _, names in os.walk(path) for name in names]
+            dataset["facets"].update({"size": sum(map(os.path.getsize, files)), "files": len(files)})
         elif os.path.exists(path):
             dataset["facets"]["size"] = os.path.getsize(path)
         else:
@@ -564,7 +569,7 @@ class Spool:
         key = hashlib.sha256(("%s\0%s" % (job, run_id)).encode("utf-8", "replace")).hexdigest()[:32]
         try:
             path = os.path.join(self._create_directory("attempts"), key)
-            for _ in range(100):
+            for _ in range(100):  # limited, in case cleanups keep deleting the counter
                 descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
                 try:
                     # Cleanup deletes a counter under an exclusive lock. If this one was deleted, create it again.
@@ -781,10 +786,10 @@ class CommandRun:
         }
         self.parent = parent_run(environment)
         self._autosys = [environment.get(name) for name in _AUTOSYS_VARIABLES]
-        if self.parent:
-            environment = {}  # ignore the Autosys variables, which describe the parent
-        self.namespace, self.name = job_name(options.job, environment, options.command)
-        self.run_id = options.run_id or environment.get("AUTORUN") or ""
+        # If there is a parent, the Autosys variables describe the parent and not this run.
+        own_environment = {} if self.parent else environment
+        self.namespace, self.name = job_name(options.job, own_environment, options.command)
+        self.run_id = options.run_id or own_environment.get("AUTORUN") or ""
         if not self.run_id:
             self.run_id = _new_uuid()
         elif "/" not in self.run_id and not _is_uuid(self.run_id):
@@ -835,7 +840,7 @@ class CommandRun:
             added = add_file_size(dataset) or added
         return added
 
-    def to_environment(self):
+    def to_parent_variable(self):
         """Return the value of LINEAGE_BRIDGE_PARENT_RUN for the command; see parent_run."""
         job = {"namespace": self.namespace, "name": self.name}
         return json.dumps({"autosys": self._autosys, "parent": {"run": {"runId": self.run_id}, "job": job}})
@@ -1163,7 +1168,7 @@ def run_and_report(options, environment):
         command_run = CommandRun(options, environment, spool)
         start_event, spooled = spool_start_event(command_run, spool)
         sender = start_sender(spool, options, command_run, None if spooled else start_event)
-        environment[_PARENT_RUN_VARIABLE] = command_run.to_environment()
+        environment[_PARENT_RUN_VARIABLE] = command_run.to_parent_variable()
     except Exception:  # must not prevent the command from running
         pass
     exit_code, killed_by = command.run()
@@ -1462,6 +1467,7 @@ def main(arguments=None):
     try:
         options, unknown_options = parser.parse_known_args(arguments)
     except SystemExit as error:
+        # Invalid options must not prevent the command from running.
         if error.code and arguments[:1] == ["run"] and "--" in arguments:
             command = arguments[arguments.index("--") + 1 :]
             if command:

@@ -98,10 +98,10 @@ def check_conf(conf: Mapping[str, str], release: SparkRelease | None = None) -> 
 def _check_unprefixed_keys(conf: Mapping[str, str], accepted: AcceptedKeys) -> Iterator[ConfProblem]:
     """Find keys that seem to be meant for the listener but lack its prefix."""
     for key in conf:
-        section, _, listener_key = key.removeprefix("spark.").partition(".")
-        is_listener_section = difflib.SequenceMatcher(None, section.lower(), "openlineage").ratio() >= _MIN_SIMILARITY
         if key.startswith(PREFIX):
             continue
+        section, _, listener_key = key.removeprefix("spark.").partition(".")
+        is_listener_section = difflib.SequenceMatcher(None, section.lower(), "openlineage").ratio() >= _MIN_SIMILARITY
         if is_listener_section and listener_key:
             suggestion = listener_key
             if find_key(listener_key, accepted.keys) is None:
@@ -160,6 +160,9 @@ def _check_untyped_sections(accepted: AcceptedKeys) -> Iterator[ConfProblem]:
         )  # fmt: skip
 
 
+_DESTINATION_KEYS = {"http": "url", "file": "location", "kafka": "topicName"}
+
+
 def _check_transport(prefix: str, listener_conf: Mapping[str, str]) -> Iterator[ConfProblem]:
     """Find the reasons why a transport could not deliver events."""
     kind = listener_conf.get(f"{prefix}type", "").lower()
@@ -175,14 +178,14 @@ def _check_transport(prefix: str, listener_conf: Mapping[str, str]) -> Iterator[
         yield ConfProblem(
             f"{name}type", ProblemEffect.maybe_intended, "is console: events go to the log only", "use http or file"
         )
-    for transport_type, key in (("http", "url"), ("file", "location"), ("kafka", "topicName")):
-        if kind == transport_type and f"{prefix}{key}" not in listener_conf:
-            yield ConfProblem(
-                f"{name}{key}",
-                ProblemEffect.events_lost,
-                "is missing",
-                f"set the destination of the {kind} transport",
-            )
+    destination_key = _DESTINATION_KEYS.get(kind)
+    if destination_key is not None and f"{prefix}{destination_key}" not in listener_conf:
+        yield ConfProblem(
+            f"{name}{destination_key}",
+            ProblemEffect.events_lost,
+            "is missing",
+            f"set the destination of the {kind} transport",
+        )
     if kind == "file" and not listener_conf.get(f"{prefix}location", "/").strip().startswith("/"):
         problem = "is not an absolute path: it depends on the driver's working directory; a bare name is ignored"
         yield ConfProblem(f"{name}location", ProblemEffect.events_lost, problem, "use an absolute path")
@@ -214,10 +217,12 @@ def _check_transport_order(prefix: str, kinds: list[str], listener_conf: Mapping
 
     Transports run in the order of their names.
     """
-    switches = (
+    # If either of these settings is false, a failed transport prevents the transports after it.
+    stop_settings = [
         listener_conf.get(f"{prefix}{key}", "true").strip().lower() for key in ("withThreadPool", "continueOnFailure")
-    )
-    if "false" in switches and "file" in kinds and "http" in kinds[: kinds.index("file")]:
+    ]
+    kinds_before_file = kinds[: kinds.index("file")] if "file" in kinds else []
+    if "false" in stop_settings and "http" in kinds_before_file:
         problem = "run in order of their names, HTTP before file: the file misses events that HTTP failed to send"
         yield ConfProblem(
             f"{PREFIX}{prefix}transports",

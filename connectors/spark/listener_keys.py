@@ -173,7 +173,8 @@ def accepted_keys(conf: Mapping[str, str]) -> AcceptedKeys:
 
 
 def _add_transport(prefix: str, conf: Mapping[str, str], accepted: AcceptedKeys) -> None:
-    types = _add_section(prefix, _TRANSPORTS if prefix == "transport." else _INNER_TRANSPORTS, conf, accepted)
+    transports = _TRANSPORTS if prefix == "transport." else _INNER_TRANSPORTS
+    types = _add_section(prefix, transports, conf, accepted)
     if "http" in types:
         _add_section(f"{prefix}auth.", _AUTH, conf, accepted)
     if "composite" in types:
@@ -188,7 +189,8 @@ def _add_section(
 ) -> list[str]:
     """Add the keys of a section for its type, or for all types if no known type is set; returns these types."""
     type_name = conf.get(f"{prefix}type", "")
-    types = [name for name in keys_by_type if name.lower() == type_name.lower()] or list(keys_by_type)
+    matching_types = [name for name in keys_by_type if name.lower() == type_name.lower()]
+    types = matching_types or list(keys_by_type)
     for name in types:
         accepted.keys.update({f"{prefix}{key}": spec for key, spec in keys_by_type[name].items()})
     # Only the type of `auth` is case-sensitive.

@@ -151,7 +151,10 @@ def transport_keys(conf: Mapping[str, str], transport_type: str, suffix: str) ->
         key for key, value in conf.items() if types.fullmatch(key) and value.strip().lower() == transport_type
     ]
     keys = [f"{key.removesuffix('type')}{suffix}" for key in type_keys]
-    return [key for key in keys if suffix not in {"url", "location"} or conf.get(key, "").strip()]
+    if suffix in {"url", "location"}:
+        # A transport without a destination is reported by the checks of the conf.
+        return [key for key in keys if conf.get(key, "").strip()]
+    return keys
 
 
 def redact_conf_secrets(conf: Mapping[str, str], text: str) -> str:

@@ -59,10 +59,10 @@ _HTTP_FAILED = re.compile(
 
 
 class ProbeResult(NamedTuple):
-    """The number of created events, the number of arrived events by destination (conf key), and problems."""
+    """The number of emitted events, the number of received events by destination (conf key), and problems."""
 
-    created: int
-    arrived: dict[str, int]
+    emitted_count: int
+    received_counts: dict[str, int]
     problems: list[ConfProblem]
 
 
@@ -78,14 +78,14 @@ def probe(spark: SparkInstallation, conf: Mapping[str, str], folder: Path, log: 
     finally:
         _kill(job)
     log_text = log.read_text(encoding="utf-8", errors="replace")
-    created = sum(len(pattern.findall(log_text)) for pattern in (_SENT, _NOT_SENT, _TRANSPORT_FAILED))
-    failed = len(_NOT_SENT.findall(log_text)) + len(_HTTP_FAILED.findall(log_text))
-    arrived = {key: _count_new_events(path, sizes_before[key], folder.name) for key, path in files.items()}
-    arrived |= {key: max(0, created - failed) for key in transport_keys(conf, "http", "url")}
-    problems = [*diagnose_job(conf, log_text, exit_code, created, seconds), *diagnose_delivery(conf, log_text)]
+    emitted_count = sum(len(pattern.findall(log_text)) for pattern in (_SENT, _NOT_SENT, _TRANSPORT_FAILED))
+    failed_count = len(_NOT_SENT.findall(log_text)) + len(_HTTP_FAILED.findall(log_text))
+    received_counts = {key: _count_new_events(path, sizes_before[key], folder.name) for key, path in files.items()}
+    received_counts |= {key: max(0, emitted_count - failed_count) for key in transport_keys(conf, "http", "url")}
+    problems = [*diagnose_job(conf, log_text, exit_code, emitted_count, seconds), *diagnose_delivery(conf, log_text)]
     reported_sections = {problem.key.rpartition(".")[0] for problem in problems}
-    problems += _delivery_problems(arrived, created, reported_sections)
-    return ProbeResult(created, arrived, list(dict.fromkeys(problems)))
+    problems += _delivery_problems(received_counts, emitted_count, reported_sections)
+    return ProbeResult(emitted_count, received_counts, list(dict.fromkeys(problems)))
 
 
 def _job_conf(conf: Mapping[str, str]) -> dict[str, str]:
@@ -123,12 +123,8 @@ def _count_new_events(path: Path, offset: int, folder: str) -> int:
         file.seek(offset)
         lines = file.readlines()
     job_runs = {run_id for line in lines if folder.encode() in line for run_id in _run_ids(line)}
-    count = 0
-    for line in lines:
-        run_id = next(iter(_run_ids(line)), None)
-        if run_id in job_runs:
-            count += 1
-    return count
+    event_runs = [next(iter(_run_ids(line)), None) for line in lines]
+    return sum(run_id in job_runs for run_id in event_runs)
 
 
 def _run_ids(line: bytes) -> list[str]:

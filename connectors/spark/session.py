@@ -54,8 +54,8 @@ def use_cached_jars(conf: Mapping[str, str], home: Path | None = None) -> dict[s
         if len(coordinates) < 3:
             return dict(conf)
         group, artifact, version, *_ = coordinates
-        file = f"{group}_{artifact}-{version}.jar"
-        jar = next((home / folder / file for folder in _IVY_FOLDERS if (home / folder / file).exists()), None)
+        candidates = [home / folder / f"{group}_{artifact}-{version}.jar" for folder in _IVY_FOLDERS]
+        jar = next((candidate for candidate in candidates if candidate.exists()), None)
         if jar is None or group != "io.openlineage":
             return dict(conf)
         jars.append(str(jar))

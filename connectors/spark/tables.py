@@ -130,10 +130,10 @@ def _save_iceberg(session: SparkSession, frame: DataFrame, options: LoadOptions,
     elif exists and frame_columns(session.table(options.location)) == frame_columns(frame):
         writer.overwrite(F.lit(True))
     else:
-        columns = [F.col(quote_spark_identifier(name)) for name in options.partition_by]
         writer = writer.using("iceberg")
-        if columns:
-            writer = writer.partitionedBy(*columns)
+        partition_columns = [F.col(quote_spark_identifier(name)) for name in options.partition_by]
+        if partition_columns:
+            writer = writer.partitionedBy(*partition_columns)
         writer.createOrReplace()
 
 

@@ -1,6 +1,7 @@
 """Checks the value of a listener key."""
 
 import re
+from collections.abc import Callable
 from urllib.parse import urlsplit
 from uuid import UUID
 
@@ -18,19 +19,13 @@ def value_problem(spec: KeySpec, value: str) -> tuple[ProblemEffect, str] | None
         return None
     if not value.strip():
         return ProblemEffect.setting_ignored, "has no value"
-    is_list = value.startswith("[") and value.endswith("]")
-    valid_by_kind = {
-        ValueType.text: not is_list,
-        ValueType.boolean: value.strip() in _BOOLEANS,
-        ValueType.lenient_boolean: value.strip().lower() in {"true", "false"},
-        ValueType.integer: _INTEGER.fullmatch(value) is not None,
-        ValueType.string_list: is_list,
-        ValueType.url: _is_url(value),
-        ValueType.uuid: _is_uuid(value),
-        ValueType.choice: value.lower() in map(str.lower, spec.choices),
-        ValueType.exact_choice: value in spec.choices,
-    }
-    return None if valid_by_kind[spec.kind] else _PROBLEMS[spec.kind]
+    if spec.kind is ValueType.choice:
+        is_valid = value.lower() in map(str.lower, spec.choices)
+    elif spec.kind is ValueType.exact_choice:
+        is_valid = value in spec.choices
+    else:
+        is_valid = _VALIDATORS[spec.kind](value)
+    return None if is_valid else _PROBLEMS[spec.kind]
 
 
 _PROBLEMS = {
@@ -60,6 +55,21 @@ def _is_uuid(value: str) -> bool:
         return str(UUID(value)) == value.lower()
     except ValueError:
         return False
+
+
+def _is_list(value: str) -> bool:
+    return value.startswith("[") and value.endswith("]")
+
+
+_VALIDATORS: dict[ValueType, Callable[[str], bool]] = {
+    ValueType.text: lambda value: not _is_list(value),
+    ValueType.boolean: lambda value: value.strip() in _BOOLEANS,
+    ValueType.lenient_boolean: lambda value: value.strip().lower() in {"true", "false"},
+    ValueType.integer: lambda value: _INTEGER.fullmatch(value) is not None,
+    ValueType.string_list: _is_list,
+    ValueType.url: _is_url,
+    ValueType.uuid: _is_uuid,
+}
 
 
 def value_hint(spec: KeySpec) -> str:
