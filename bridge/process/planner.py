@@ -214,21 +214,22 @@ def resolve_outputs(
     definition: ProcessDefinition, values: Mapping[str, ParameterValue], lake: str | None
 ) -> list[ResolvedOutput]:
     """Return everything to write: materialized steps, then outputs."""
-    outputs = []
-    for step in definition.steps:
-        if step.materialize:
-            dataset = f"{definition.process.name}/{step.name}"
-            step_output = Output.model_validate({"dataset": dataset, "from": step.name, "columns": step.columns})
-            outputs.append((step.name, step_output, True))
-    outputs += [(output.dataset, output, False) for output in definition.outputs]
-    resolved_outputs = []
-    for name, output, is_step in outputs:
+
+    def resolve(name: str, output: Output, *, is_step: bool) -> ResolvedOutput:
         substituted = output.model_copy(update={"dataset": substitute(output.dataset, values, f"outputs.{name}")})
         checks = [check for check in definition.quality if check.on == name]
         if output.keys:
             checks.append(CheckDefinition(on=name, check="unique", columns=list(output.keys), name="merge keys"))
         location = _locate(substituted, definition, values, lake)
-        resolved_outputs.append(ResolvedOutput(substituted, location, checks, is_step))
+        return ResolvedOutput(substituted, location, checks, is_step)
+
+    resolved_outputs = []
+    for step in definition.steps:
+        if step.materialize:
+            dataset = f"{definition.process.name}/{step.name}"
+            step_output = Output.model_validate({"dataset": dataset, "from": step.name, "columns": step.columns})
+            resolved_outputs.append(resolve(step.name, step_output, is_step=True))
+    resolved_outputs += [resolve(output.dataset, output, is_step=False) for output in definition.outputs]
     return resolved_outputs
 
 

@@ -91,11 +91,10 @@ def frame_columns(frame: DataFrame) -> dict[str, str]:
 
 def merge_frames(base: DataFrame, new_rows: DataFrame, keys: Sequence[str]) -> DataFrame:
     """Replace the base rows whose keys occur in the new rows, and add all other new rows. Null equals null."""
-    base_rows, new_keys = base.alias("l"), new_rows.select(*_quoted_columns(keys)).distinct().alias("r")
-    equal_keys = [F.col(f"l.`{key}`").eqNullSafe(F.col(f"r.`{key}`")) for key in keys]
-    condition = equal_keys[0]
-    for equal_key in equal_keys[1:]:
-        condition &= equal_key
+    base_rows, new_keys = base.alias("base"), new_rows.select(*_quoted_columns(keys)).distinct().alias("new")
+    condition, *other_conditions = [F.col(f"base.`{key}`").eqNullSafe(F.col(f"new.`{key}`")) for key in keys]
+    for other_condition in other_conditions:
+        condition &= other_condition
     return base_rows.join(new_keys, condition, "left_anti").unionByName(new_rows)
 
 

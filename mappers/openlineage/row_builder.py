@@ -164,7 +164,8 @@ class RowBuilder:
     ) -> None:
         """Add facets as raw JSON, except ignored facets and the facets that are stored in columns (`in_columns`)."""
         for facet in facets.values():
-            if facet.name in self.ignored_facets or (facet.name in in_columns and facet.body is not None):
+            is_stored_in_columns = facet.name in in_columns and facet.body is not None
+            if facet.name in self.ignored_facets or is_stored_in_columns:
                 continue
             facet_rank = Rank.STEWARD if facet.name.startswith(STEWARD_PREFIX) else rank
             order = self.register_order(facet_rank, facet.digest)

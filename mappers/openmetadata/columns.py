@@ -85,11 +85,9 @@ def _display_nested_types(column: JsonObject) -> str:
     """Display the types of reported nested columns in the type of their parent, such as `array<string>`."""
     children = [(str(child["name"]), _display_nested_types(child)) for child in column.get("children", ())]
     displayed = str(column.get("dataTypeDisplay") or column["dataType"].lower())
-    nested_types = {
-        "array": ",".join(type_ for _, type_ in children),
-        "map": ",".join(type_ for _, type_ in children),
-        "struct": ",".join(f"{name}:{type_}" for name, type_ in children),
-    }
+    child_types = ",".join(child_type for _, child_type in children)
+    named_child_types = ",".join(f"{name}:{child_type}" for name, child_type in children)
+    nested_types = {"array": child_types, "map": child_types, "struct": named_child_types}
     if column.get("arrayDataType") == "UNKNOWN" and children:
         column["arrayDataType"] = column["children"][0]["dataType"]
     if nested := nested_types.get(displayed):

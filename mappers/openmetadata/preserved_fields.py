@@ -136,7 +136,9 @@ def _reference(value: Mapping[str, Any]) -> JsonObject:
 
 def _choose_value(key: str, desired: Any, existing: Any) -> Any:
     """Choose between the desired and the existing value; columns and tasks are merged."""
-    if not desired or key in _PLACEHOLDERS or (key == "sourceUrl" and _replaces_user_link(desired, existing)):
+    if not desired or key in _PLACEHOLDERS:
+        return existing
+    if key == "sourceUrl" and _replaces_user_link(desired, existing):
         return existing
     if key in _PARTIAL_ADDRESSES:
         return existing if str(existing).endswith(desired) else desired

@@ -11,6 +11,7 @@ from mappers.sql.column_source import (
     IDENTITY,
     TRANSFORMATION,
     WINDOW,
+    ColumnSource,
     ColumnSources,
     ColumnTransformation,
     apply_transformation,
@@ -37,7 +38,7 @@ def find_sources(
     node: exp.Expression, scope: Scope, queries: SubqueryReader, transformation: ColumnTransformation = IDENTITY
 ) -> ColumnSources:
     """Find the columns that a value comes from or depends on; `transformation` is applied to the value."""
-    sources: set[object] = set()
+    sources: set[ColumnSource] = set()
     pending = [(node, transformation)]
     while pending:
         operand, outer = pending.pop()
@@ -47,12 +48,11 @@ def find_sources(
             sources |= apply_transformation(queries.relation(operand.this, scope).dataset_level, outer)
         elif isinstance(operand, exp.Query | exp.Values):
             relation = queries.relation(operand, scope)
-            sources |= apply_transformation(
-                relation.dataset_level.union(*(column.sources for column in relation.columns)), outer
-            )
+            subquery_sources = relation.dataset_level.union(*(column.sources for column in relation.columns))
+            sources |= apply_transformation(subquery_sources, outer)
         else:
             pending += [(child, combine(inner, outer)) for child, inner in _operands(operand, scope)]
-    return frozenset(sources)  # type: ignore[arg-type]
+    return frozenset(sources)
 
 
 def expand_star(

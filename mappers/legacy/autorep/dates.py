@@ -83,4 +83,5 @@ def _to_24_hour_clock(hour: int, meridiem: str | None) -> int:
         return hour
     if not 1 <= hour <= _NOON:
         raise ValueError(f"{hour} is not an hour of a 12-hour clock")
-    return hour % _NOON + (_NOON if meridiem in "pP" else 0)
+    is_afternoon = meridiem in "pP"
+    return hour % _NOON + (_NOON if is_afternoon else 0)

@@ -185,7 +185,9 @@ def _lineage_facet(flows: Iterable[DataFlow]) -> JsonObject:
         for candidate in flow:
             if candidate.side == "output":
                 sources_by_output.setdefault(_dataset_key(candidate), {}).update(sources)
-    entries: list[JsonObject] = [{"type": "JOB", "inputs": list(job_inputs.values())}] if job_inputs else []
+    entries: list[JsonObject] = []
+    if job_inputs:
+        entries.append({"type": "JOB", "inputs": list(job_inputs.values())})
     for (namespace, name), output_sources in sources_by_output.items():
         inputs = [{"type": "JOB"}, *output_sources.values()]
         entries.append({"type": "DATASET", "namespace": namespace, "name": name, "inputs": inputs})

@@ -62,9 +62,9 @@ def lint(catalog: JobCatalog, instance: str | None = None) -> list[Diagnostic]:
         diagnostics += _check_conditions(job, catalog, instances, job_conditions)
         diagnostics += _check_box(job, catalog, set(members.get(job.name, ())), job_conditions)
         diagnostics += _check_schedule(job)
-        if "condition" in job_conditions and not evaluate(
-            job_conditions["condition"], partial(_can_become_true, catalog, catalog.enclosing_boxes(job))
-        ):
+        condition = job_conditions.get("condition")
+        can_become_true = partial(_can_become_true, catalog, catalog.enclosing_boxes(job))
+        if condition is not None and not evaluate(condition, can_become_true):
             diagnostics.append(_diagnostic(job, "error", "never starts: its condition cannot become true"))
     diagnostics += _find_cycles(catalog, conditions)
     return sorted(diagnostics, key=lambda diagnostic: (diagnostic.file, diagnostic.line, diagnostic.message))

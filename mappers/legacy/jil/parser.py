@@ -208,8 +208,8 @@ def _is_continuation(pending: _PendingAttribute, line: str) -> bool:
     """Return whether a line continues a list, an unfinished condition, or a value with an open quote."""
     if pending.name in CONDITION_ATTRIBUTES:
         is_unfinished = bool(_UNFINISHED.search(pending.value)) or pending.value.count("(") > pending.value.count(")")
-        starts_operand = not pending.value.strip() or bool(_JOINS.match(line))
-        return is_unfinished or starts_operand or _has_unbalanced_quotes(pending.value)
+        is_empty, starts_with_join = not pending.value.strip(), bool(_JOINS.match(line))
+        return is_unfinished or is_empty or starts_with_join or _has_unbalanced_quotes(pending.value)
     if _has_unbalanced_quotes(pending.value):
         return True
     return pending.name in LIST_ATTRIBUTES and (

@@ -46,7 +46,8 @@ def copy_flows(name: str, arguments: Sequence[str | None]) -> Iterator[DataFlow]
     sources, target = positional, target_folder
     if not target and positional:
         *sources, target = positional
-    if not sources or (name == "install" and "-d" in options):
+    creates_folders_only = name == "install" and "-d" in options
+    if not sources or creates_folders_only:
         return
     is_folder = target_folder is not None or len(sources) > 1 or (target or "").endswith("/")
     evidence = f"command: {name}"
@@ -81,8 +82,8 @@ def _file_in_folder(folder: str | None, source: str | None, name: str) -> str | 
     if folder is None or source is None or (name == "rsync" and source.endswith("/")):
         return folder
     base = source.rstrip("/").rpartition("/")[2]
-    has_plain_name = base not in {"", ".", ".."} and not any(character in base for character in "*?[$`")
-    return f"{folder.rstrip('/')}/{base}" if has_plain_name else folder
+    is_plain_name = base not in {"", ".", ".."} and not any(character in base for character in "*?[$`")
+    return f"{folder.rstrip('/')}/{base}" if is_plain_name else folder
 
 
 def _split_arguments(name: str, arguments: Sequence[str | None]) -> _Arguments:

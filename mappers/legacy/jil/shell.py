@@ -112,7 +112,8 @@ def _redirections(node: Node, raw: bytes, variables: Mapping[str, str]) -> tuple
         operator = next((_OPERATORS[part.type] for part in child.children if part.type in _OPERATORS), None)
         file = child.child_by_field_name("destination")
         descriptor = child.child_by_field_name("descriptor")
-        if operator is None or file is None or (descriptor is not None and _node_text(descriptor, raw) == "2"):
+        is_stderr = descriptor is not None and _node_text(descriptor, raw) == "2"
+        if operator is None or file is None or is_stderr:
             continue
         path = _resolve_word(file, raw, variables)
         if path:
