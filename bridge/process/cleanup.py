@@ -103,8 +103,10 @@ class VersionCleaner:
         valid_tags = [version.tag for version in versions.values() if version.invalid is None]
         newest_tags = valid_tags[: self._policy.versions]
         for tag, version in versions.items():
-            if version.published or version.pins:
-                retained[tag] = "published" if version.published else f"pinned as {', '.join(version.pins)}"
+            if version.published:
+                retained[tag] = "published"
+            elif version.pins:
+                retained[tag] = f"pinned as {', '.join(version.pins)}"
             elif tag in newest_tags:
                 retained[tag] = f"one of the newest {self._policy.versions}"
         for tag in folders:

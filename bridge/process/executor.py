@@ -106,16 +106,18 @@ class PlanExecutor:
 
     def _check_queries(self) -> list[_CheckQuery]:
         """Build the queries of all checks that were not evaluated while writing."""
-        queries = []
-        for name, result in self.results.items():
-            view = self._check_view_name(result)
-            remaining = [check for check in result.planned.checks if aggregate_expression(check) is None]
-            queries += [_CheckQuery(name, check, check_query(check, view)) for check in remaining]
-        for step, checks in self._plan.step_checks.items():
-            output_name = self._reporting_output(step)
-            remaining = [check for check in checks if aggregate_expression(check) is None]
-            queries += [_CheckQuery(output_name, check, check_query(check, step)) for check in remaining]
-        return queries
+        checks_by_view = [
+            (name, self._check_view_name(result), result.planned.checks) for name, result in self.results.items()
+        ]
+        checks_by_view += [
+            (self._reporting_output(step), step, checks) for step, checks in self._plan.step_checks.items()
+        ]
+        return [
+            _CheckQuery(output_name, check, check_query(check, view))
+            for output_name, view, checks in checks_by_view
+            for check in checks
+            if aggregate_expression(check) is None
+        ]
 
     def _run_check_queries(self, queries: Sequence[_CheckQuery]) -> None:
         """Run all queries as columns of a single query."""

@@ -41,7 +41,7 @@ def find_spark(python: str = sys.executable) -> SparkInstallation:
     result = subprocess.run([python, "-c", _PRINT_PYSPARK], capture_output=True, text=True, check=False)
     if result.returncode:
         raise MissingDependency(f"PySpark is not installed for {python}: {_INSTALL_SPARK}")
-    version, home = result.stdout.split("\n")[:2]
+    version, home, *_ = result.stdout.split("\n")
     return SparkInstallation(python, Path(home), version, find_java(find_release(version).oldest_java))
 
 

@@ -42,30 +42,32 @@ NO_REFERENCES = ReferenceIds({}, {}, {})
 def build_patch(entity: JsonObject, changes: FieldValues, references: ReferenceIds) -> list[JsonObject]:
     """Build the operations that change fields of an entity; a value of None removes a field."""
     operations: list[JsonObject] = []
-    # None stands for the entity itself.
-    labels_by_column: dict[str | None, dict[FieldPath, FieldValue]] = {}
+    entity_labels = {path: value for path, value in changes.items() if path in (TAGS, TERMS, TIER)}
     custom_properties: dict[str, FieldValue] = {}
+    column_tags: dict[str, FieldValue] = {}
+    column_descriptions: dict[str, FieldValue] = {}
     for path, value in changes.items():
         if path[0] == CUSTOM:
             _, property_name = path
             custom_properties[property_name] = value
-        elif path in (TAGS, TERMS, TIER):
-            labels_by_column.setdefault(None, {})[path] = value
         elif path[0] == COLUMNS and path[-1] == "tags":
             _, column_name, _ = path
-            labels_by_column.setdefault(column_name, {})[TAGS] = value
+            column_tags[column_name] = value
+        elif path[0] == COLUMNS and path[-1] == "description":
+            _, column_name, _ = path
+            column_descriptions[column_name] = value
     # The domain comes before the data products, which must belong to the domain of their assets.
     for path in (DESCRIPTION, DISPLAY_NAME, RETENTION, OWNERS, DOMAIN, PRODUCTS, CERTIFICATION):
         if path in changes:
             (field_name,) = path
             patch_value = _patch_value(entity, path, changes[path], references)
             operations += _member_operations(entity, field_name, patch_value)
-    for labeled_column in sorted(labels_by_column, key=lambda name: name or ""):
-        operations += _label_operations(entity, labeled_column, labels_by_column[labeled_column])
-    for path, value in changes.items():
-        if path[0] == COLUMNS and path[-1] == "description":
-            _, column_name, _ = path
-            operations += _description_operations(entity, column_name, value)
+    if entity_labels:
+        operations += _label_operations(entity, None, entity_labels)
+    for column_name, tags in sorted(column_tags.items()):
+        operations += _label_operations(entity, column_name, {TAGS: tags})
+    for column_name, description in column_descriptions.items():
+        operations += _description_operations(entity, column_name, description)
     return operations + _custom_property_operations(entity, custom_properties)
 
 

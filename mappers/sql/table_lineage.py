@@ -50,7 +50,8 @@ def script_tables(script: str) -> ScriptTables:
         elif isinstance(statement, exp.Command):
             command = statement.name.upper()
             if command == "TRUNCATE" and (match := _TRUNCATED_TABLE.match(str(statement.expression))):
-                result.statements.append(StatementTables((), (match[1].replace('"', ""),)))
+                truncated_table = match[1].replace('"', "")
+                result.statements.append(StatementTables(reads=(), writes=(truncated_table,)))
             elif command not in _ROWLESS_COMMANDS:
                 result.unparsed.append(number)
         elif isinstance(statement, _ROW_STATEMENTS) or (

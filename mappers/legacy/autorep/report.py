@@ -114,9 +114,9 @@ class _ReportParser:
             self._boxes = [(box_depth, box) for box_depth, box in self._boxes if box_depth < depth]
             rows.append(_build_row(match, self._file, number, tuple(name for _, name in self._boxes)))
             self._boxes.append((depth, rows[-1].name))
-        elif rows and (alarm := _ALARM.fullmatch(line)):
+        elif rows and (match := _ALARM.fullmatch(line)):
             self.flush_alarm()
-            self._start_alarm(alarm["alarm"])
+            self._start_alarm(match["alarm"])
         elif rows and (match := _EVENT.fullmatch(line)):
             self._add_event(match)
         elif rows and line.lstrip().startswith("<"):

@@ -57,10 +57,10 @@ def dataset_candidates(
         scheme = canonical_namespace(f"{url_scheme.lower()}://").removesuffix("://")
         namespace = "file" if scheme == "file" else f"{scheme}://{authority}"
         name = f"/{key}" if scheme in {"file", "hdfs"} else key
-    else:
+    elif path.startswith("/"):
         namespace, name = "file", path
-        if not path.startswith("/"):
-            return []
+    else:
+        return []
     if not name.strip("/"):
         return []
     if "*" in path:
