@@ -118,7 +118,7 @@ class AssetWatcher:
             return 0
         self._next_events_at = self._clock() + self._events_interval_seconds
         try:
-            return self._events.read_new()
+            return self._events.requeue_changed()
         except LineageBridgeError as error:
             if not isinstance(error, TransientError):
                 _log.warning("change events of OpenMetadata cannot be read", reason=str(error))

@@ -27,7 +27,7 @@ GROUP BY kind ORDER BY kind
 
 
 class CallTotals(NamedTuple):
-    """Numbers of requests to a target by kind, including retries, and numbers of failed requests."""
+    """Counts by kind: all requests to a target, including retries, and failed requests."""
 
     calls: dict[str, int]
     failed: dict[str, int]
@@ -38,8 +38,8 @@ class CallTotals(NamedTuple):
 
         A failed login counts as a failure but not as a request, so failures may outnumber requests.
         """
-        calls, failed = sum(self.calls.values()), sum(self.failed.values())
-        return percent(max(0, calls - failed), calls or failed)
+        total_calls, total_failed = sum(self.calls.values()), sum(self.failed.values())
+        return percent(max(0, total_calls - total_failed), total_calls or total_failed)
 
 
 class CallCounter:
@@ -62,10 +62,10 @@ class CallCounter:
         with self._lock:
             self._failed[kind] += 1
 
-    def flush(self, db: Database, *, at_once: bool = False) -> None:
-        """Write the counts since the last flush, at most once per interval unless `at_once`."""
+    def flush(self, db: Database, *, force: bool = False) -> None:
+        """Write the counts since the last flush, at most once per interval unless `force` is set."""
         now = self._clock()
-        if not at_once and now < self._flushed_at + _FLUSH_INTERVAL:
+        if not force and now < self._flushed_at + _FLUSH_INTERVAL:
             return
         self._flushed_at = now
         with self._lock:
@@ -86,9 +86,7 @@ class CallCounter:
 
 def read_calls(db: Database, org: str, target: str, now: int) -> CallTotals:
     """Read the totals of the last 24 hours, including the current hour."""
-    rows = [(kind, int(calls), int(failed)) for kind, calls, failed in db.fetch_all(
-        _READ, org, target, now // _HOUR - REPORTED_HOURS
-    )]  # fmt: skip
-    return CallTotals(
-        {kind: calls for kind, calls, _ in rows if calls}, {kind: failed for kind, _, failed in rows if failed}
-    )
+    rows = db.fetch_all(_READ, org, target, now // _HOUR - REPORTED_HOURS)
+    calls = {kind: int(count) for kind, count, _ in rows if count}
+    failed = {kind: int(count) for kind, _, count in rows if count}
+    return CallTotals(calls, failed)

@@ -28,12 +28,12 @@ class CircuitBreaker:
         """Seconds until the next probe."""
         return max(0.0, (self._next_probe_at - self._clock()) / 1_000_000) if self.open else 0.0
 
-    def record_failure(self, reason: str, wait_seconds: float | None = None) -> None:
+    def record_failure(self, reason: str, retry_after_seconds: float | None = None) -> None:
         """Open the circuit for twice the previous interval, or longer if the server asks for it (`Retry-After`)."""
         seconds = min(_MAX_SECONDS, self._first_interval_seconds * 2 ** min(self._failures, _MAX_DOUBLINGS))
         self._failures += 1
         self.pause_reason = reason
-        self._next_probe_at = self._clock() + int(max(seconds, wait_seconds or 0.0) * 1_000_000)
+        self._next_probe_at = self._clock() + int(max(seconds, retry_after_seconds or 0.0) * 1_000_000)
 
     def record_success(self) -> None:
         self._failures, self._next_probe_at, self.pause_reason = 0, 0, None

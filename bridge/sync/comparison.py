@@ -66,16 +66,17 @@ class ReportBuilder:
     def add_expected(self, count: ExpectedCount) -> None:
         self._counts_of(count.kind).update(expected=count.expected, outdated=count.outdated)
 
-    def add(self, batch: ComparedBatch) -> None:
+    def add_compared(self, batch: ComparedBatch) -> None:
         self._counts_of(batch.kind).update(checked=batch.checked, different=len(batch.differences), batches=1)
 
     def reports(self, kinds: Collection[str]) -> dict[str, KindReport]:
         """Return reports by kind, for the given kinds and for all other kinds that were compared."""
-        compared = {kind for kind, counts in self._counts.items() if counts["batches"] and kind != DELETION}
-        return {
-            kind: KindReport(*(self._counts_of(kind)[name] for name in KindReport._fields))
-            for kind in compared.union(kinds)
-        }
+        compared_kinds = {kind for kind, counts in self._counts.items() if counts["batches"] and kind != DELETION}
+        reports = {}
+        for kind in compared_kinds.union(kinds):
+            counts = self._counts_of(kind)
+            reports[kind] = KindReport(counts["expected"], counts["outdated"], counts["checked"], counts["different"])
+        return reports
 
     def _counts_of(self, kind: str) -> Counter[str]:
         return self._counts.setdefault(kind, Counter())
@@ -96,11 +97,10 @@ def delete_report(db: Database, org: str, target: str) -> None:
 def read_report(db: Database, org: str, target: str) -> ComparisonReport | None:
     """Read the report of the last completed comparison, if any."""
     rows = db.fetch_all(_READ, org, target)
-    return (
-        ComparisonReport(max(row[-1] for row in rows), {row[0]: KindReport(*row[1:-1]) for row in rows})
-        if rows
-        else None
-    )
+    if not rows:
+        return None
+    kinds = {kind: KindReport(*counts) for kind, *counts, _ in rows}
+    return ComparisonReport(max(ended_at for *_, ended_at in rows), kinds)
 
 
 def percent(part: int, total: int) -> float | None:
@@ -142,13 +142,13 @@ class ComparisonRunner:
         self._edges = EdgeStore(db, org, target.name)
         self._clock = clock
         self._interval = None if interval_seconds is None else int(interval_seconds * 1_000_000)
-        self._check_at = 0
+        self._next_check_at = 0
         self._batches: Iterator[ComparedBatch] | None = None
         self._requeued: Counter[str] = Counter()
 
     def step(self) -> ComparedBatch | None:
         """Compare the next batch; None if no comparison is running or due."""
-        if self._batches is None and not self._claim_comparison():
+        if self._batches is None and not self._start_if_due():
             return None
         assert self._batches is not None  # noqa: S101 - started above
         try:
@@ -157,7 +157,7 @@ class ComparisonRunner:
             self._batches = None
             if isinstance(error, NoResponse) or (
                 isinstance(error, TargetUnavailable) and error.status == _SERVER_ERROR
-            ):
+            ):  # the same request would probably fail again
                 _log.warning("comparison aborted until the next interval", reason=str(error))
                 return None
             self._reschedule()
@@ -181,12 +181,12 @@ class ComparisonRunner:
         self._batches = self._count_and_compare()
         self._requeued.clear()
 
-    def _claim_comparison(self) -> bool:
+    def _start_if_due(self) -> bool:
         """Start a comparison if one is due and no other daemon has started it."""
         now = self._clock()
-        if self._interval is None or now < self._check_at:
+        if self._interval is None or now < self._next_check_at:
             return False
-        self._check_at = now + min(self._interval, _CHECK_INTERVAL)
+        self._next_check_at = now + min(self._interval, _CHECK_INTERVAL)
         with self._db.transaction():
             claimed = bool(self._db.fetch_all(_CLAIM, *self._org_and_target, now, now - self._interval))
         if claimed:
@@ -203,15 +203,15 @@ class ComparisonRunner:
         for number, count in enumerate(self._target.count_expected(), 1):
             report.add_expected(count)
             if number % _COUNTS_PER_STEP == 0:
-                yield ComparedBatch(count.kind, 0, ())
+                yield ComparedBatch(count.kind, 0, ())  # lets the caller push due items in between
         for batch in self._target.compare():
-            report.add(batch)
+            report.add_compared(batch)
             yield batch
         write_report(self._db, *self._org_and_target, report.reports(self._target.compared_kinds), self._clock())
 
     def _reschedule(self) -> None:
-        """Make a comparison that did not finish due immediately."""
-        self._check_at = 0
+        """Make an unfinished comparison due immediately."""
+        self._next_check_at = 0
         with self._db.transaction():
             self._db.execute(_RESET, *self._org_and_target)
 

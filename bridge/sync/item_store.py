@@ -19,6 +19,7 @@ from bridge.sync.sync_item import (
     SyncItem,
     encode_record,
 )
+from bridge.sync.target import ExpectedCount
 from mappers.canonical.identity import digest
 
 #: The fingerprint of an invalidated item is hidden, because its last push is not trusted.
@@ -189,7 +190,7 @@ class SyncItemStore:
             return []
         with self._db.transaction():
             self.worker.renew()
-        with self._db.transaction():  # the lease is visible before the claim
+        with self._db.transaction():  # a separate transaction: the lease must be visible before the claim
             rows = self._db.fetch_all(_CLAIM, self._org, self._target, kind, self._clock(), limit, self.worker.id)
         return sorted(map(_decode_item, rows), key=lambda item: (item.pending_since, item.key))
 
@@ -197,9 +198,9 @@ class SyncItemStore:
         """Claim and invalidate items by key, except those that another live worker holds."""
         with self._db.transaction():
             self.worker.renew()
-        bound = (self._org, self._target, kind, self._clock(), self.worker.id)
+        parameters = (self._org, self._target, kind, self._clock(), self.worker.id)
         with self._db.transaction():
-            rows = self._db.fetch_for_ids(_CLAIM_KEYS, sorted(set(keys)), *bound)
+            rows = self._db.fetch_for_ids(_CLAIM_KEYS, sorted(set(keys)), *parameters)
         return sorted(map(_decode_item, rows), key=lambda item: (item.pending_since, item.key))
 
     def get(self, kind: str, keys: Collection[bytes]) -> dict[bytes, SyncItem]:
@@ -237,14 +238,14 @@ class SyncItemStore:
         return [(RemoteReference(*remote), bytes(key)) for *remote, key in rows]
 
     def remote_names(self, kind: str) -> Iterator[tuple[str, bytes]]:
-        """Return the last known remote name of every item, pending or not."""
+        """Yield the last known remote name and the key of every item, pending or not."""
         rows = self._db.stream(_REMOTE_NAMES, self._org, self._target, kind)
         return ((name, bytes(key)) for name, key in rows)
 
-    def count_expected(self) -> list[tuple[str, int, int]]:
-        """Return name, number of expected items, and number of pending or missing ones, for each kind."""
+    def count_expected(self) -> list[ExpectedCount]:
+        """Count the expected items of each kind; items that are pending or have no entity count as outdated."""
         return [
-            (kind, int(expected), int(outdated))
+            ExpectedCount(kind, int(expected), int(outdated))
             for kind, expected, outdated in self._db.fetch_all(_EXPECTED, self._org, self._target)
         ]
 
@@ -252,22 +253,25 @@ class SyncItemStore:
         """Yield all items of a kind, in batches of `limit`."""
         after = b""
         while rows := self._db.fetch_all(_NEXT, self._org, self._target, kind, after, limit):
-            yield (items := [_decode_item(row) for row in rows])
+            items = [_decode_item(row) for row in rows]
+            yield items
             after = items[-1].key
 
     def batches_by_entity(self, kind: str, limit: int) -> Iterator[list[SyncItem]]:
         """Yield pushed items in batches of `limit`, ordered by the id of their remote entity."""
         remote_id, key = "", b""
         while rows := self._db.fetch_all(_PUSHED_BY_ENTITY, self._org, self._target, kind, remote_id, key, limit):
-            yield (items := [_decode_item(row) for row in rows])
+            items = [_decode_item(row) for row in rows]
+            yield items
             last = items[-1]
             remote_id, key = last.remote.id if last.remote else "", last.key
 
-    def with_record(self, kind: str, limit: int) -> Iterator[list[SyncItem]]:
+    def batches_with_record(self, kind: str, limit: int) -> Iterator[list[SyncItem]]:
         """Yield completed items that have a record, in batches of `limit`."""
         after = b""
         while rows := self._db.fetch_all(_WITH_RECORD, self._org, self._target, kind, after, limit):
-            yield (items := [_decode_item(row) for row in rows])
+            items = [_decode_item(row) for row in rows]
+            yield items
             after = items[-1].key
 
     def completed_since(self, kind: str, at: int) -> list[SyncItem]:
@@ -304,9 +308,9 @@ class SyncItemStore:
         `reset_failures` also clears the failure counts of the items. Must be called inside a transaction.
         """
         distinct_keys = list(dict.fromkeys(keys))
-        due_at = self._clock() - len(distinct_keys)
+        first_due_at = self._clock() - len(distinct_keys)  # items are claimed in the order of their due times
         rows = [
-            (self._org, self._target, kind, key, due_at + position, int(reset_failures))
+            (self._org, self._target, kind, key, first_due_at + position, int(reset_failures))
             for position, (kind, key) in enumerate(distinct_keys)
         ]
         self._db.execute_many(_INVALIDATE, rows)
@@ -325,16 +329,17 @@ class SyncItemStore:
         return (self._org, self._target, item.kind, item.key, item.claimed_by)
 
     def _store_result(self, result: ItemResult) -> bool:
-        bound = self._claim_parameters(result.item)
+        """Store a result unless another worker has taken over the item; return True if the result was stored."""
+        claim = self._claim_parameters(result.item)
         if isinstance(result, Released):
-            return bool(self._db.fetch_all(_RELEASE, *bound))
+            return bool(self._db.fetch_all(_RELEASE, *claim))
         reason = result.reason[:_MAX_REASON_CHARACTERS] if result.reason else None
         if isinstance(result, Postponed):
-            return bool(self._db.fetch_all(_POSTPONE, *bound, reason, result.due_at, int(result.counts_as_failure)))
+            return bool(self._db.fetch_all(_POSTPONE, *claim, reason, result.due_at, int(result.counts_as_failure)))
         remote = result.remote or (None, None, None)
-        state = (result.outcome, reason, self._clock(), result.fingerprint)
-        values = (result.item.generation, *state, *remote, result.created_by_us, encode_record(result.record))
-        return bool(self._db.fetch_all(_COMPLETE, *bound, *values))
+        completion = (result.item.generation, result.outcome, reason, self._clock(), result.fingerprint)
+        entity = (*remote, result.created_by_us, encode_record(result.record))
+        return bool(self._db.fetch_all(_COMPLETE, *claim, *completion, *entity))
 
 
 def _deletion_key(remote_id: str) -> bytes:

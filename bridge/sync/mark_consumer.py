@@ -1,5 +1,8 @@
 """Consumes dirty marks and marks the sync items they affect."""
 
+from collections.abc import Iterable
+from typing import Any
+
 from bridge.store.database import Database
 from bridge.store.dirty_marks import is_enabled
 from bridge.sync.item_store import SyncItemStore
@@ -15,6 +18,10 @@ UNION ALL SELECT 'result', qres_id, 0 FROM quality_check_result WHERE org_id = ?
 """
 _DELETE = "DELETE FROM dirty_mark WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND key = ?4 AND marked_at = ?5"
 _SET_JOB_FAMILY = "UPDATE sync_item SET fold = ?4 WHERE org_id = ?1 AND target = ?2 AND kind = 'job' AND key = ?3"
+
+
+#: Larger than any number of marks.
+_UNLIMITED = 1 << 40
 
 
 class MarkConsumer:
@@ -35,14 +42,11 @@ class MarkConsumer:
         marks = self._db.fetch_all(_READ, self._org, self._target, limit)
         if not marks:
             return 0
-        keys_by_kind: dict[str, set[bytes]] = {}
-        for kind, key, _ in marks:
-            keys_by_kind.setdefault(kind, set()).add(key)
-        items, job_family_hashes = self._affected.of_marks(keys_by_kind)
+        items, job_family_hashes = self._affected.of_marks(_keys_by_kind(marks))
         with self._db.transaction():
             self._items.mark(items)
-            rows = [(self._org, self._target, *job_and_hash) for job_and_hash in sorted(job_family_hashes.items())]
-            self._db.execute_many(_SET_JOB_FAMILY, rows)
+            family_rows = [(self._org, self._target, job, hash_) for job, hash_ in sorted(job_family_hashes.items())]
+            self._db.execute_many(_SET_JOB_FAMILY, family_rows)
             self._db.execute_many(_DELETE, [(self._org, self._target, *mark) for mark in marks])
         return len(marks)
 
@@ -51,11 +55,15 @@ class MarkConsumer:
 
         Returns all items if `everything` is set or the target was never enabled.
         """
-        keys_by_kind: dict[str, set[bytes]] = {}
         if everything or not is_enabled(self._db, self._org, self._target):
             marks = self._db.fetch_all(_ALL_KEYS, self._org)
         else:
-            marks = self._db.fetch_all(_READ, self._org, self._target, 1 << 40)
-        for kind, key, _ in marks:
-            keys_by_kind.setdefault(kind, set()).add(key)
-        return self._affected.of_marks(keys_by_kind).items
+            marks = self._db.fetch_all(_READ, self._org, self._target, _UNLIMITED)
+        return self._affected.of_marks(_keys_by_kind(marks)).items
+
+
+def _keys_by_kind(marks: Iterable[tuple[Any, ...]]) -> dict[str, set[bytes]]:
+    keys_by_kind: dict[str, set[bytes]] = {}
+    for kind, key, _ in marks:
+        keys_by_kind.setdefault(kind, set()).add(key)
+    return keys_by_kind

@@ -110,14 +110,14 @@ class Reconciler:
         record_pause(*target_arguments, None, self._clock())
         self.target.prepare()
         new = enable_target(*target_arguments, self._clock())
-        previous = read_target_identity(*target_arguments)
-        if previous == self.target.settings:
+        previous_identity = read_target_identity(*target_arguments)
+        if previous_identity == self.target.settings:
             return new
         write_target_identity(*target_arguments, self.target.settings)
-        if previous is None:
+        if previous_identity is None:
             return new
         mark_all(*target_arguments, self._clock())
-        if previous.url != self.target.settings.url:
+        if previous_identity.url != self.target.settings.url:
             self._invalidate_all()
         return True
 
@@ -144,7 +144,7 @@ class Reconciler:
         return read_unsynced_items(self._db, self._org, self.target.name, limit)
 
     def last_comparison(self) -> ComparisonReport | None:
-        """Report of the last completed comparison, if any."""
+        """Return the report of the last completed comparison, if any."""
         return read_report(self._db, self._org, self.target.name)
 
     def progress(self) -> SyncProgress:
@@ -162,7 +162,7 @@ class Reconciler:
         self.target.close()
         try:
             self._items.worker.release()
-            self._calls.flush(self._db, at_once=True)
+            self._calls.flush(self._db, force=True)
         finally:
             self._db.close()
 
@@ -191,18 +191,21 @@ class Reconciler:
     def run_until_idle(
         self, max_wait_seconds: float = MAX_WAIT_SECONDS, sleep: Callable[[float], None] = time.sleep
     ) -> Counter[str]:
-        """Run steps until nothing is due within `max_wait_seconds`; returns the number of items by outcome."""
+        """Run steps until nothing is due within `max_wait_seconds`; return the number of items by outcome."""
         outcomes: Counter[str] = Counter()
         while True:
             result = self.step()
             outcomes += result.outcomes
             if not result.idle:
                 continue
-            wait = self.next_due_seconds()
-            if self.breaker.open or wait is None or max(wait, _POLL_SECONDS) > max_wait_seconds:
+            seconds_until_due = self.next_due_seconds()
+            if self.breaker.open or seconds_until_due is None:
                 return outcomes
-            max_wait_seconds -= max(wait, _POLL_SECONDS)
-            sleep(max(wait, _POLL_SECONDS))
+            wait_seconds = max(seconds_until_due, _POLL_SECONDS)
+            if wait_seconds > max_wait_seconds:
+                return outcomes
+            max_wait_seconds -= wait_seconds
+            sleep(wait_seconds)
 
     def push_now(self, kind: str, keys: Collection[bytes]) -> StepResult:
         """Push items again immediately unless another worker holds them."""
@@ -237,11 +240,11 @@ class Reconciler:
 
     def plan(self) -> list[PlanStep]:
         """List pending changes without applying them."""
-        previous = read_target_identity(self._db, self._org, self.target.name)
-        item_keys = self._mark_consumer.preview(everything=previous != self.target.settings)
+        previous_identity = read_target_identity(self._db, self._org, self.target.name)
+        affected_items = self._mark_consumer.preview(everything=previous_identity != self.target.settings)
         items: dict[tuple[str, bytes], SyncItem] = {}
         for kind in self.target.batch_sizes:
-            keys = {key for item_kind, key in item_keys if item_kind == kind}
+            keys = {key for item_kind, key in affected_items if item_kind == kind}
             stored = self._items.get(kind, keys)
             items |= {(kind, key): stored.get(key) or new_item(kind, key) for key in keys}
             items |= {(kind, item.key): item for item in self._items.pending(kind)}
@@ -281,35 +284,33 @@ class Reconciler:
         self.breaker.record_success()
         return True
 
-    def _record(self, pushed: BatchResult, outcomes: Counter[str]) -> None:
+    def _record(self, batch: BatchResult, outcomes: Counter[str]) -> None:
         """Mark the items that a batch affects, then store the results of the batch."""
         self._responded = False
         with self._db.transaction():
-            self._items.mark(pushed.affected)
-            self._items.invalidate(pushed.to_verify)
-            self._items.mark_deletions(pushed.orphaned)
+            self._items.mark(batch.affected)
+            self._items.invalidate(batch.to_verify)
+            self._items.mark_deletions(batch.orphaned)
         results = [
-            self._result_of_failure(result) if isinstance(result, Failure) else result for result in pushed.results
+            self._result_of_failure(result) if isinstance(result, Failure) else result for result in batch.results
         ]
         for i in range(0, len(results), WRITE_BATCH):
             with self._db.transaction():
-                self._store_results(results[i : i + WRITE_BATCH], pushed)
-        if pushed.affected:  # another worker may have processed them before the results were stored
+                self._store_results(results[i : i + WRITE_BATCH], batch)
+        if batch.affected:  # another worker may have processed them before the results were stored
             with self._db.transaction():
-                self._items.mark(pushed.affected)
+                self._items.mark(batch.affected)
         outcomes.update(map(_outcome_name, results))
         for result in results:
             if isinstance(result, Completed) and result.outcome is Outcome.PUSHED:
                 self._on_pushed((self._clock() - result.item.pending_since) / 1_000_000)
 
-    def _store_results(self, results: list[ItemResult], pushed: BatchResult) -> None:
+    def _store_results(self, results: list[ItemResult], batch: BatchResult) -> None:
         """Store results of items and their incoming edges; invalidate those that other workers have taken over."""
         taken_over = self._items.record_results(results)
         keys = {result.item.key for result in results}
-        written, deleted = (
-            [edge for edge in edges if edge.target_key in keys]
-            for edges in (pushed.edges_written, pushed.edges_deleted)
-        )
+        written = [edge for edge in batch.edges_written if edge.target_key in keys]
+        deleted = [edge for edge in batch.edges_deleted if edge.target_key in keys]
         self._edges.write(
             [edge for edge in written if edge.target_key not in taken_over],
             [edge for edge in deleted if edge.target_key not in taken_over],

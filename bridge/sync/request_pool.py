@@ -44,14 +44,17 @@ class RequestPool:
         self.unavailable, self._unanswered, self._probed = None, 0, False
 
     def record_failure(self, error: LineageBridgeError) -> LineageBridgeError:
-        """Record a failure and return the error to report, which is an outage if that explains a missing response."""
+        """Record a failure and return the error to report.
+
+        A request without a response is reported as an outage if the server turns out to be unavailable.
+        """
         error = self._translate(error)
-        unavailable = isinstance(error, TargetUnavailable) and error.status in _UNAVAILABLE
+        is_unavailable = isinstance(error, TargetUnavailable) and error.status in _UNAVAILABLE
         if isinstance(error, NoResponse):
             with self._lock:
                 self.unavailable = self.unavailable or self._error_after_no_response(error)
             return self.unavailable or error
-        if unavailable or isinstance(error, TargetMisconfigured | Unreachable):
+        if is_unavailable or isinstance(error, TargetMisconfigured | Unreachable):
             self.unavailable = self.unavailable or error
         return error
 
@@ -62,23 +65,21 @@ class RequestPool:
                 self._probed = True
                 try:
                     self._probe()
-                except LineageBridgeError as unavailable:
-                    self.unavailable = unavailable
+                except LineageBridgeError as probe_error:
+                    self.unavailable = probe_error
         return self.unavailable is None
 
     def _error_after_no_response(self, error: NoResponse) -> LineageBridgeError | None:
-        """Count a request without a response; returns an error if the server now counts as unavailable."""
+        """Count a request without a response. Return an error if the server now counts as unavailable."""
         self._unanswered += 1
         if self._unanswered == 1:
             try:
                 self._probe()
-            except LineageBridgeError as unavailable:
-                return Unreachable(str(unavailable)) if isinstance(unavailable, NoResponse) else unavailable
-        return (
-            TargetUnavailable(f"many requests got no response: {error}", 0)
-            if self._unanswered >= _MAX_UNANSWERED
-            else None
-        )
+            except LineageBridgeError as probe_error:
+                return Unreachable(str(probe_error)) if isinstance(probe_error, NoResponse) else probe_error
+        if self._unanswered >= _MAX_UNANSWERED:
+            return TargetUnavailable(f"many requests got no response: {error}", 0)
+        return None
 
     def map(
         self, send: Callable[[T], R], requests: Iterable[T], on_error: Callable[[T, LineageBridgeError], R]

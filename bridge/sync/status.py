@@ -109,12 +109,12 @@ def read_status(db: Database, org: str, target: str) -> SyncStatus:
     rows = db.fetch_all(_TARGET, org, target)
     enabled_at, trouble, trouble_at, compared_at = rows[0] if rows else (None, None, None, None)
     ((marks, oldest_mark),) = db.fetch_all(_MARKS, org, target)
-    ((pending, since, due_at, failing),) = db.fetch_all(_PENDING, org, target)
+    ((pending, oldest_pending, due_at, failing),) = db.fetch_all(_PENDING, org, target)
     outcomes: dict[str, dict[str, int]] = {}
     for kind, outcome, count in db.fetch_all(_COUNTS, org, target):
         if kind != DELETION or outcome in NEEDS_ATTENTION:
             outcomes.setdefault(kind, {})[outcome] = count
-    oldest = min(filter(None, (oldest_mark, since)), default=None)
+    oldest = min(filter(None, (oldest_mark, oldest_pending)), default=None)
     return SyncStatus(
         target, enabled_at, trouble, trouble_at, compared_at, marks, pending, int(failing), oldest, due_at, outcomes
     )  # fmt: skip
@@ -131,6 +131,7 @@ def read_subjects(
     db: Database, org: str, items: Collection[tuple[str, bytes]]
 ) -> dict[tuple[str, bytes], ItemSubject]:
     """Return the dataset or job of each item; items without one are left out."""
+    # unless replaced below, the key of an item is the key of its dataset or job
     subject_keys = {(kind, key): key for kind, key in items if kind != DELETION}
     for kind, sql in _SUBJECTS.items():
         keys = sorted(key for item_kind, key in items if item_kind == kind)
@@ -154,28 +155,34 @@ class UnsyncedItem(NamedTuple):
 
 def read_unsynced_items(db: Database, org: str, target: str, limit: int) -> list[UnsyncedItem]:
     """Return items that are dead, unresolved, dropped, failing or waiting, with their reasons."""
-    rows = [(kind, bytes(key), name, why) for kind, key, name, why in db.fetch_all(_UNSYNCED, org, target, limit)]
-    subjects = read_subjects(db, org, [(kind, key) for kind, key, *_ in rows])
-    return [
-        UnsyncedItem(kind, " ".join(subjects[kind, key].name) if (kind, key) in subjects else name or key.hex(), why)
-        for kind, key, name, why in rows
+    rows = [
+        (kind, bytes(key), remote_name, reason)
+        for kind, key, remote_name, reason in db.fetch_all(_UNSYNCED, org, target, limit)
     ]
+    subjects = read_subjects(db, org, [(kind, key) for kind, key, *_ in rows])
+    unsynced = []
+    for kind, key, remote_name, reason in rows:
+        subject = subjects.get((kind, key))
+        name = " ".join(subject.name) if subject else remote_name or key.hex()
+        unsynced.append(UnsyncedItem(kind, name, reason))
+    return unsynced
 
 
 def read_progress(db: Database, org: str, target: str) -> SyncProgress:
     ((marks, oldest_mark),) = db.fetch_all(_MARKS, org, target)
-    ((pending, since, *_),) = db.fetch_all(_PENDING, org, target)
+    ((pending, oldest_pending, *_),) = db.fetch_all(_PENDING, org, target)
     ((troubled,),) = db.fetch_all(_COUNT_NEEDS_ATTENTION, org, target)
-    return SyncProgress(marks + pending, min(filter(None, (oldest_mark, since)), default=None), troubled)
+    oldest = min(filter(None, (oldest_mark, oldest_pending)), default=None)
+    return SyncProgress(marks + pending, oldest, troubled)
 
 
 def read_latency(db: Database, org: str, target: str) -> tuple[float | None, float | None]:
     """Return the median and 99th-percentile latency of recent changes, in seconds."""
     latencies = sorted(int(latency) for (latency,) in db.fetch_all(_LATENCIES, org, target, _MAX_LATENCIES))
-    median, p99 = (
-        latencies[len(latencies) * percent // 100] / 1_000_000 if latencies else None for percent in (50, 99)
-    )
-    return median, p99
+    if not latencies:
+        return None, None
+    median, p99 = latencies[len(latencies) // 2], latencies[len(latencies) * 99 // 100]
+    return median / 1_000_000, p99 / 1_000_000
 
 
 def read_target_identity(db: Database, org: str, target: str) -> TargetIdentity | None:

@@ -86,12 +86,13 @@ class SyncItem(NamedTuple):
 
     def complete(self, outcome: Outcome, reason: str | None = None, **overrides: Any) -> "Completed":
         """Complete the item; fingerprint, remote entity and record are kept unless overridden."""
-        unchanged: dict[str, Any] = {
+        kept: dict[str, Any] = {
+            "fingerprint": self.fingerprint,
             "remote": self.remote,
             "created_by_us": self.created_by_us,
             "record": self.record,
         }
-        return Completed(self, outcome, reason, **({"fingerprint": self.fingerprint} | unchanged | overrides))
+        return Completed(self, outcome, reason, **(kept | overrides))
 
     def complete_if_unchanged(self, content_fingerprint: bytes) -> "Completed | None":
         """Complete the item if this content was the last to be pushed or rejected; otherwise None."""
@@ -111,10 +112,10 @@ def new_item(kind: str, key: bytes) -> SyncItem:
 
 def encode_record(record: AnyRecord, request: Any = None) -> str | None:
     """Encode a record, extended by the request that a target rejected; None if there is nothing to store."""
-    stored = record if isinstance(record, str) else msgspec.json.encode(record).decode() if record else None
+    stored = msgspec.json.encode(record).decode() if isinstance(record, ItemRecord) else record
     if request is not None:
-        members = msgspec.json.decode(stored or "{}", type=dict[str, msgspec.Raw])
-        return msgspec.json.encode({**members, "request": request}).decode()
+        fields = msgspec.json.decode(stored or "{}", type=dict[str, msgspec.Raw])
+        return msgspec.json.encode({**fields, "request": request}).decode()
     return None if stored == "{}" else stored
 
 
@@ -178,6 +179,7 @@ class DesiredItem(Protocol):
 
 
 def failed(desired: DesiredItem, error: LineageBridgeError) -> Completed | Failure:
+    """Return the failure of a push; dead letters show its request."""
     return Failure(desired.item, error, desired.request, desired.fingerprint)
 
 
@@ -189,4 +191,5 @@ def pushed(
     *,
     created_by_us: bool = True,
 ) -> Completed:
+    """Complete an item whose desired state is now in the target."""
     return Completed(desired.item, Outcome.PUSHED, reason, desired.fingerprint, remote, created_by_us, record)

@@ -9,7 +9,7 @@ from bridge.governance.applier import AssetApplier
 from bridge.governance.asset_files import load_assets
 from bridge.governance.loaded_asset import LoadedAsset
 from bridge.store.governance_facets import EXPECTATIONS, GOVERNANCE, SLA, read_facets
-from bridge.sync.canonical.governance import read_all_access
+from bridge.sync.canonical.governance import read_access_facets
 from tests.factories import dataset, facet, run_event
 from tests.governance.asset_harness import asset, asset_with_governance, make_applier
 from tests.stores import Store, empty_postgres
@@ -117,7 +117,7 @@ def test_pattern_applies_to_new_dataset_of_same_push(store: Store) -> None:
     assert not applier.apply(assets).changes
 
 
-def test_read_all_access_returns_assets_with_policies(store: Store) -> None:
+def test_read_access_facets_returns_assets_with_policies(store: Store) -> None:
     applier = make_applier(store)
     policy = {"access_policies": [{"role": "r", "permissions": ["read"]}]}
     applier.apply(
@@ -127,9 +127,9 @@ def test_read_all_access_returns_assets_with_policies(store: Store) -> None:
             asset("v", "warehouse.d.s"),
         ]
     )
-    assert [facet_["asset"] for facet_ in read_all_access(store.db, store.org)] == ["t"]
+    assert [facet_["asset"] for facet_ in read_access_facets(store.db, store.org)] == ["t"]
     applier.apply([asset_with_governance("t", tags=["a"])])
-    assert read_all_access(store.db, store.org) == []
+    assert read_access_facets(store.db, store.org) == []
 
 
 def test_facet_at_maximum_time_does_not_affect_others(store: Store) -> None:

@@ -26,7 +26,7 @@ def test_sums_counts_of_several_workers(store: Store) -> None:
             calls.count_call("get")
         calls.count_call("bulk")
         calls.count_failure("bulk")
-        calls.flush(store.db, at_once=True)
+        calls.flush(store.db, force=True)
     assert stored_totals(store, clock) == CallTotals({"bulk": 2, "get": 3}, {"bulk": 2})
     assert stored_totals(store, clock).success_percent == 60.0
     assert read_calls(store.db, "other", "openmetadata", clock()) == CallTotals({}, {})
@@ -50,7 +50,7 @@ def test_keeps_hourly_counts_of_last_24_hours(sqlite_store: Store) -> None:
     calls = make_counter(sqlite_store, clock)
     for _ in range(72):
         calls.count_call("get")
-        calls.flush(sqlite_store.db, at_once=True)
+        calls.flush(sqlite_store.db, force=True)
         clock.wait(HOUR)
     clock.wait(-HOUR)
     assert stored_totals(sqlite_store, clock).calls == {"get": 24}
@@ -68,8 +68,8 @@ def test_failed_flush_keeps_counts(sqlite_store: Store, monkeypatch: pytest.Monk
 
         patch.setattr(type(sqlite_store.db), "insert", fail)
         with pytest.raises(StoreFull):
-            calls.flush(sqlite_store.db, at_once=True)
-    calls.flush(sqlite_store.db, at_once=True)
+            calls.flush(sqlite_store.db, force=True)
+    calls.flush(sqlite_store.db, force=True)
     assert stored_totals(sqlite_store, clock).calls == {"get": 1}
 
 

@@ -257,8 +257,8 @@ def test_report_builder_counts_by_kind() -> None:
         ExpectedCount("lineage", 4, 4),
     ):
         builder.add_expected(count)
-    builder.add(ComparedBatch(DELETION, 3, ()))
-    builder.add(ComparedBatch("result", 6, [Difference("result", b"k", "case", "is missing")]))
+    builder.add_compared(ComparedBatch(DELETION, 3, ()))
+    builder.add_compared(ComparedBatch("result", 6, [Difference("result", b"k", "case", "is missing")]))
     assert builder.reports({"lineage"}) == {"result": KindReport(7, 1, 6, 1), "lineage": KindReport(4, 4, 0, 0)}
     assert builder.reports({"lineage"})["result"].in_sync == 5
 

@@ -63,15 +63,15 @@ def read_governance(db: Database, org: str, group_ids: Collection[bytes]) -> dic
     }
 
 
-def read_all_access(db: Database, org: str) -> list[dict[str, Any]]:
+def read_access_facets(db: Database, org: str) -> list[dict[str, Any]]:
     """Return governance facets of all datasets with access policies.
 
     Any producer may send facets, but only asset files may grant access; policies from other sources are ignored.
     """
     policies_by_tag = _asset_policies(db, org)
-    group_ids = (
-        {group_id for (group_id,) in db.fetch_all(_WITH_ACCESS_POLICIES, org, NO_ID)} if policies_by_tag else ()
-    )
+    if not policies_by_tag:
+        return []
+    group_ids = {group_id for (group_id,) in db.fetch_all(_WITH_ACCESS_POLICIES, org, NO_ID)}
     facets = read_facets(db, org, group_ids, GOVERNANCE).values()
     return [facet for facet in facets if policies_by_tag.get(facet.get("accessTag")) == facet.get("accessPolicies")]
 
@@ -88,11 +88,10 @@ def _asset_policies(db: Database, org: str) -> dict[object, Any]:
 
 def datasets_with_governance(db: Database, org: str, datasets: Collection[bytes]) -> set[bytes]:
     """Return identity groups of the given datasets that have a governance facet."""
-    return (
-        {group_id for (group_id,) in db.fetch_for_ids(_WITH_GOVERNANCE, sorted(datasets), org, NO_ID, GOVERNANCE)}
-        if datasets
-        else set()
-    )
+    if not datasets:
+        return set()
+    rows = db.fetch_for_ids(_WITH_GOVERNANCE, sorted(datasets), org, NO_ID, GOVERNANCE)
+    return {group_id for (group_id,) in rows}
 
 
 def datasets_with_results(db: Database, org: str, results: Collection[bytes]) -> set[bytes]:

@@ -68,10 +68,10 @@ class CanonicalJob(NamedTuple):
 
 
 class JobsByRole(NamedTuple):
-    """Logical jobs by id; `shown_as` maps folded jobs to the ids of their logical jobs."""
+    """Logical jobs by id. `represented_by` maps each folded job to the ids of the logical jobs that represent it."""
 
     logical: dict[bytes, CanonicalJob]
-    shown_as: dict[bytes, set[bytes]]
+    represented_by: dict[bytes, set[bytes]]
 
 
 class _Row(NamedTuple):
@@ -112,22 +112,26 @@ class _JobFamily(NamedTuple):
 
 
 def read_jobs(db: Database, org: str, rule: FoldingRule, ids: Collection[bytes]) -> JobsByRole:
-    """Read logical jobs. All other jobs are mapped to the logical jobs that represent them in `shown_as`."""
+    """Read the given jobs; folded jobs are mapped to the logical jobs that represent them."""
     family = _read_family(db, org, ids)
     job_ids = [job for job in sorted(set(ids)) if job in family.rows]
-    shown_as = {job: logical for job, logical in logical_jobs(db, org, rule, job_ids).items() if logical != {job}}
+    represented_by = {
+        job: representing_jobs
+        for job, representing_jobs in logical_jobs(db, org, rule, job_ids).items()
+        if representing_jobs != {job}
+    }
     if rule.job == "parent":
         applications = [job for job in job_ids if family.is_application(job)]
         without_parent = {job for (job,) in db.fetch_for_ids(_WITHOUT_PARENT, applications, org)}
-        shown_as |= _links(db, org, _PARENTS, [job for job in applications if job not in without_parent])
-    logical_ids = [job for job in job_ids if job not in shown_as]
+        represented_by |= _links(db, org, _PARENTS, [job for job in applications if job not in without_parent])
+    logical_ids = [job for job in job_ids if job not in represented_by]
     tasks = _tasks(db, org, rule, family, logical_ids)
     urls = facet_texts(db, org, logical_ids, "sourceCodeLocation", "url")
     logical_jobs_by_id = {}
     for job in logical_ids:
         namespace, name, integration, _, description = family.rows[job]
         logical_jobs_by_id[job] = CanonicalJob(namespace, name, integration, description, urls.get(job), tasks[job])
-    return JobsByRole(logical_jobs_by_id, shown_as)
+    return JobsByRole(logical_jobs_by_id, represented_by)
 
 
 def facet_texts(db: Database, org: str, owners: Collection[bytes], facet_name: str, key: str) -> dict[bytes, str]:
@@ -140,9 +144,9 @@ def facet_texts(db: Database, org: str, owners: Collection[bytes], facet_name: s
 
 def _read_family(db: Database, org: str, ids: Collection[bytes]) -> _JobFamily:
     children = _links(db, org, _CHILDREN, ids)
-    child_ids = {child for ids in children.values() for child in ids}
+    child_ids = set().union(*children.values())
     children |= _links(db, org, _CHILDREN, child_ids - children.keys())
-    all_ids = {*ids, *child_ids, *(child for ids in children.values() for child in ids)}
+    all_ids = {*ids, *child_ids}.union(*children.values())
     return _JobFamily({job: _Row(*row) for job, *row in db.fetch_for_ids(_JOBS, sorted(all_ids), org)}, children)
 
 
@@ -168,40 +172,40 @@ def _tasks(
     """Build tasks: each is named after the dataset it writes, and has its alphabetically first SQL statement."""
     steps = {job: list(family.steps(job, rule)) for job in jobs}
     actions = sorted({action for job_steps in steps.values() for action, _ in job_steps})
-    written: dict[bytes, set[tuple[str, bytes]]] = {}
+    written_by_action: dict[bytes, set[tuple[str, bytes]]] = {}
     for action, dataset, name in db.fetch_for_ids(_WRITTEN_DATASETS, actions, org):
-        written.setdefault(action, set()).add((name, dataset))
-    read: dict[bytes, set[bytes]] = {}
+        written_by_action.setdefault(action, set()).add((name, dataset))
+    read_by_action: dict[bytes, set[bytes]] = {}
     for action, dataset in db.fetch_for_ids(_READ_DATASETS, actions, org):
-        read.setdefault(action, set()).add(dataset)
-    sql = facet_texts(db, org, actions, "sql", "query")
+        read_by_action.setdefault(action, set()).add(dataset)
+    sql_by_action = facet_texts(db, org, actions, "sql", "query")
     tasks: dict[bytes, tuple[CanonicalTask, ...]] = {}
     for job, job_steps in steps.items():
         builders: dict[str, _TaskBuilder] = {}
         for action, application in job_steps:
-            for name, dataset in sorted(written.get(action, ())):
-                builder = builders.setdefault(
-                    step_name(rule, family.rows[action].name, application, name), _TaskBuilder()
-                )
-                builder.statements += filter(None, [sql.get(action)])
+            for name, dataset in sorted(written_by_action.get(action, ())):
+                task_name = step_name(rule, family.rows[action].name, application, name)
+                builder = builders.setdefault(task_name, _TaskBuilder())
+                if action in sql_by_action:
+                    builder.statements.append(sql_by_action[action])
                 builder.actions.add(action)
                 builder.written.add(dataset)
-        tasks[job] = _in_execution_order(builders, read, family)
+        tasks[job] = _in_execution_order(builders, read_by_action, family)
     return tasks
 
 
 def _in_execution_order(
-    builders: dict[str, _TaskBuilder], read: Mapping[bytes, AbstractSet[bytes]], family: _JobFamily
+    builders: dict[str, _TaskBuilder], read_by_action: Mapping[bytes, AbstractSet[bytes]], family: _JobFamily
 ) -> tuple[CanonicalTask, ...]:
     """Sort tasks so that each follows the tasks that write what it reads; independent tasks are sorted by name."""
     upstream: dict[str, set[str]] = {}
     for name, builder in builders.items():
-        inputs = {dataset for action in builder.actions for dataset in read.get(action, ())}
+        inputs = {dataset for action in builder.actions for dataset in read_by_action.get(action, ())}
         upstream[name] = {other for other in builders if other != name and builders[other].written & inputs}
     tasks: list[CanonicalTask] = []
     remaining = sorted(builders)
     while remaining:
-        # tasks that read each other's outputs have no order: the first by name goes first
+        # if the remaining tasks read each other's outputs, the first by name goes first
         name = next((name for name in remaining if upstream[name].isdisjoint(remaining)), remaining[0])
         remaining.remove(name)
         builder = builders[name]

@@ -66,37 +66,27 @@ def read_lineage(
     db: Database, org: str, rule: FoldingRule, targets: Collection[bytes]
 ) -> dict[bytes, list[CanonicalEdge]]:
     """Return current edges into datasets; `targets` are identity groups."""
-    assertions: dict[tuple[bytes, bytes | None], set[_Assertion]] = {}
+    assertions: dict[bytes, dict[bytes | None, set[_Assertion]]] = {}
+    reporting_jobs: set[bytes] = set()
     current = RetirementPolicy(db, org, rule).current(list(EdgeEvidenceReader(db, org).into(sorted(set(targets)))))
     for evidence in current:
-        assertions.setdefault((evidence.target, evidence.source), set()).add(_assertion(evidence, rule))
+        assertion = _assertion(evidence, rule)
+        assertions.setdefault(evidence.target, {}).setdefault(evidence.source, set()).add(assertion)
+        if assertion.reporting_job:
+            reporting_jobs.add(assertion.reporting_job)
     column_edges: dict[tuple[bytes, bytes], list[ColumnEdge]] = {}
     for source, target, *values in db.fetch_for_ids(_COLUMN_EDGES, sorted(set(targets)), org):
         column_edges.setdefault((target, source), []).append(_column_edge(*values))
-    reporting_jobs = {
-        assertion.reporting_job
-        for edge_assertions in assertions.values()
-        for assertion in edge_assertions
-        if assertion.reporting_job
-    }
-    sql = facet_texts(db, org, reporting_jobs, "sql", "query")
+    sql_by_job = facet_texts(db, org, reporting_jobs, "sql", "query")
     edges: dict[bytes, list[CanonicalEdge]] = {target: [] for target in targets}
-    for (target, source), edge_assertions in sorted(
-        assertions.items(), key=lambda item: (item[0][0], item[0][1] or b"")
-    ):
-        if source is None:
-            with_source = {
-                assertion.job
-                for (other_target, other_source), other_assertions in assertions.items()
-                if other_target == target and other_source
-                for assertion in other_assertions
-            }
-            jobs = sorted({assertion.job for assertion in edge_assertions if assertion.job} - with_source)
-            edges[target] += [CanonicalEdge(None, job, "inferred") for job in jobs]
-        else:
-            edges[target].append(
-                _build_edge(source, edge_assertions, sql, sorted(column_edges.get((target, source), ())))
-            )
+    for target, assertions_by_source in assertions.items():
+        writers = {assertion.job for assertion in assertions_by_source.get(None, ()) if assertion.job}
+        by_known_source = {source: group for source, group in assertions_by_source.items() if source is not None}
+        writers_with_inputs = {assertion.job for group in by_known_source.values() for assertion in group}
+        edges[target] += [CanonicalEdge(None, job, "inferred") for job in sorted(writers - writers_with_inputs)]
+        for source, edge_assertions in sorted(by_known_source.items()):
+            columns = sorted(column_edges.get((target, source), ()))
+            edges[target].append(_build_edge(source, edge_assertions, sql_by_job, columns))
     return edges
 
 
@@ -106,18 +96,18 @@ def _assertion(evidence: EdgeEvidence, rule: FoldingRule) -> _Assertion:
 
 
 def _build_edge(
-    source: bytes, assertions: set[_Assertion], sql: dict[bytes, str], columns: list[ColumnEdge]
+    source: bytes, assertions: set[_Assertion], sql_by_job: dict[bytes, str], columns: list[ColumnEdge]
 ) -> CanonicalEdge:
     """Build an edge; its job is the one with the strongest evidence or, among equals, with the smallest id."""
     best = min(assertions, key=lambda assertion: (assertion.job is None, assertion.strength, assertion.job or b""))
-    texts = (
-        sql[assertion.reporting_job]
+    statements = (
+        sql_by_job[assertion.reporting_job]
         for assertion in assertions
-        if assertion.job == best.job and assertion.reporting_job in sql
+        if assertion.job == best.job and assertion.reporting_job in sql_by_job
     )
     other_jobs = tuple(sorted({assertion.job for assertion in assertions if assertion.job} - {best.job}))
     evidence = _EVIDENCE_BY_STRENGTH[min(assertion.strength for assertion in assertions)]
-    return CanonicalEdge(source, best.job, evidence, min(texts, default=None), other_jobs, tuple(columns))
+    return CanonicalEdge(source, best.job, evidence, min(statements, default=None), other_jobs, tuple(columns))
 
 
 def _column_edge(source: str, target: str, kind: str, subtype: str, masking: bool, description: str) -> ColumnEdge:
@@ -145,10 +135,11 @@ def read_consumption(
     oldest_read_by_job = {job: min(seen for _, seen in reads) for job, reads in reads_by_job.items() if reads}
     oldest_current_by_job = policy.oldest_current(oldest_read_by_job)
     read_datasets = {dataset for reads in reads_by_job.values() for dataset, _ in reads}
-    evidence = (
+    current_edges = (
         policy.current(list(EdgeEvidenceReader(db, org).out_of(sorted(read_datasets)))) if read_datasets else []
     )
-    derived_through = {(item.source, logical_job_of(item, rule)) for item in evidence}
+    # datasets from which a job derives another dataset, each with the job
+    derived_through = {(edge.source, logical_job_of(edge, rule)) for edge in current_edges}
     return {
         job: [
             CanonicalEdge(dataset, None, "inferred")

@@ -84,38 +84,39 @@ def read_checks(db: Database, org: str, checks: Collection[bytes]) -> dict[bytes
         _PRODUCED, sorted({job for _, dataset, job, *_ in rows if job and not dataset}), org
     ):
         written.setdefault(job, set()).add(dataset)
-    declared = {
+    dataset_by_declared_check = {
         check: dataset
         for check, *_, dataset, order in rows
         if dataset and order and order_rank(order) == Rank.STEWARD
     }
-    withdrawn = _withdrawn_checks(db, org, declared)
+    withdrawn = _withdrawn_checks(db, org, dataset_by_declared_check)
     checks_by_id = {}
     for check, dataset, job, name, assertion, column, expected, *_ in rows:
-        written_by_job = written.get(job, set())
-        subject = dataset or (next(iter(written_by_job)) if len(written_by_job) == 1 else None)
+        subject = dataset
+        if not dataset:
+            written_by_job = written.get(job, set())
+            subject = next(iter(written_by_job)) if len(written_by_job) == 1 else None
         checks_by_id[check] = CanonicalCheck(
             subject, name, assertion or name, column or None, expected, check in withdrawn
         )
     return checks_by_id
 
 
-def _withdrawn_checks(db: Database, org: str, declared: dict[bytes, bytes]) -> set[bytes]:
-    """Return checks that are no longer expected for their dataset, and that no run has reported since then.
-
-    `declared` maps checks to datasets.
-    """
+def _withdrawn_checks(db: Database, org: str, dataset_by_check: dict[bytes, bytes]) -> set[bytes]:
+    """Return checks that are no longer expected for their dataset and that no run has reported since then."""
     withdrawn_at: dict[bytes, int] = {}
     facets = {
         dataset: (order_micros(order), _expected_checks(dataset, body))
         for dataset, order, body in db.fetch_for_ids(
-            _EXPECTATION_FACETS, sorted(set(declared.values())), org, NO_ID, EXPECTATIONS
+            _EXPECTATION_FACETS, sorted(set(dataset_by_check.values())), org, NO_ID, EXPECTATIONS
         )
     }
-    for check, dataset in declared.items():
-        at, expected = facets.get(dataset, (0, frozenset({check})))
-        if check not in expected:
-            withdrawn_at[check] = at
+    for check, dataset in dataset_by_check.items():
+        if dataset not in facets:
+            continue
+        changed_at, expected_checks = facets[dataset]
+        if check not in expected_checks:
+            withdrawn_at[check] = changed_at
     reported_at = dict(db.fetch_for_ids(_LAST_REPORTS, sorted(withdrawn_at), org))
     return {check for check, at in withdrawn_at.items() if reported_at.get(check, -1) <= at}
 
@@ -130,10 +131,12 @@ def read_results(db: Database, org: str, results: Collection[bytes]) -> dict[byt
     return {id_: _result(*row) for id_, *row in db.fetch_for_ids(_RESULTS, sorted(set(results)), org)}
 
 
-def read_newest(db: Database, org: str, checks: Collection[bytes]) -> dict[bytes, tuple[bytes, CanonicalCheckResult]]:
+def read_newest_results(
+    db: Database, org: str, checks: Collection[bytes]
+) -> dict[bytes, tuple[bytes, CanonicalCheckResult]]:
     """Return the id and content of the newest result of each check."""
     rows = db.fetch_for_ids(_NEWEST, sorted(set(checks)), org)
-    return {row[1]: (row[0], _result(*row[1:])) for row in rows}
+    return {check: (result, _result(check, *values)) for result, check, *values in rows}
 
 
 def checks_of_datasets(db: Database, org: str, datasets: Collection[bytes]) -> set[bytes]:
@@ -203,7 +206,7 @@ def read_profiles(db: Database, org: str, keys: Collection[bytes]) -> dict[bytes
             metrics[dataset + run] = content
     profiles: dict[bytes, CanonicalProfile] = {}
     rows = db.fetch_for_keys(_STATISTICS, pairs, org)
-    columns = dict(db.fetch_for_ids(_COLUMN_COUNTS, sorted({row[2] for row in rows}), org))
+    columns = dict(db.fetch_for_ids(_COLUMN_COUNTS, sorted({class_id for _, _, class_id, *_ in rows}), org))
     for dataset, run, class_id, produced_at, read_at, count, size, change, wrote in rows:
         at = max((time for time in (produced_at, read_at) if time is not None), default=None)
         if at is not None and dataset + run not in profiles:

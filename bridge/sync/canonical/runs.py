@@ -108,14 +108,14 @@ class _OutcomeRow(NamedTuple):
 
 
 class LogicalRun(NamedTuple):
-    """The run and job as which a run is shown."""
+    """The run that represents a run (possibly itself), and the job of the representing run."""
 
     run: bytes
     job: bytes
 
 
 class LogicalRuns:
-    """Maps runs to their logical runs and jobs."""
+    """Finds the logical runs that represent runs."""
 
     def __init__(self, db: Database, org: str, rule: FoldingRule, runs: Iterable[bytes]) -> None:
         self._rule = rule
@@ -159,7 +159,7 @@ def read_runs(db: Database, org: str, rule: FoldingRule, runs: Collection[bytes]
     # the largest count of an input, but the sum of the counts of an output
     inputs = _usages(descendants, db.fetch_for_ids(_INPUTS, all_runs, org), max)
     outputs = _usages(descendants, db.fetch_for_ids(_OUTPUTS, all_runs, org), sum)
-    exit_codes = _failures_by_exit_code(db, org, [run for run in jobs if outcomes[run].status == "FAILED"])
+    exit_code_messages = _exit_code_messages(db, org, [run for run in jobs if outcomes[run].status == "FAILED"])
     canonical_runs = {}
     for run, job in jobs.items():
         outcome = outcomes[run]
@@ -172,13 +172,13 @@ def read_runs(db: Database, org: str, rule: FoldingRule, runs: Collection[bytes]
         )
         canonical_runs[run] = CanonicalRun(
             job, outcome.run_uuid, outcome.started_at, (outcome.nominal_start, outcome.nominal_end), outcome.status,
-            outcome.ended_at, outcome.error or exit_codes.get(run), inputs[run], outputs[run], tuple(steps),
+            outcome.ended_at, outcome.error or exit_code_messages.get(run), inputs[run], outputs[run], tuple(steps),
         )  # fmt: skip
     return canonical_runs
 
 
-def _failures_by_exit_code(db: Database, org: str, runs: Collection[bytes]) -> dict[bytes, str]:
-    """Describe runs by the exit code of their command, which stands in for a missing error message."""
+def _exit_code_messages(db: Database, org: str, runs: Collection[bytes]) -> dict[bytes, str]:
+    """Return a message with the exit code of each run's command, for use if the run has no error message."""
     bodies = db.fetch_for_ids(_EXIT_CODES, sorted(runs), org, NO_ID)
     exit_codes = {run: msgspec.json.decode(body).get("value") for run, body in bodies}
     return {run: f"exit code {code}" for run, code in exit_codes.items() if isinstance(code, int | str)}
@@ -194,12 +194,12 @@ def _descendants(
     level = set(descendants)
     for _ in range(2):
         next_level = set()
-        for parent, run, job, *kind in db.fetch_for_ids(_CHILDREN, sorted(level), org):
+        for parent, run, job, integration, job_type in db.fetch_for_ids(_CHILDREN, sorted(level), org):
             if run in logical_run_of:
                 continue
-            if is_action(*kind):
+            if is_action(integration, job_type):
                 actions[run] = job
-            elif not with_applications or (kind[1] or "").upper() != _APPLICATION:
+            elif not with_applications or (job_type or "").upper() != _APPLICATION:
                 continue  # shown as a run of its own
             logical_run_of[run] = logical_run_of[parent]
             descendants[logical_run_of[run]].add(run)
@@ -218,19 +218,23 @@ def _usages(
     logical_run_of = {
         member: run for run, descendant_runs in descendants.items() for member in (run, *descendant_runs)
     }
-    usages_by_run: dict[bytes, dict[bytes, list[tuple[Any, ...]]]] = {run: {} for run in descendants}
-    for run, dataset, *counts in rows:
-        usages_by_run[logical_run_of[run]].setdefault(dataset, []).append(tuple(counts))
+    usages_by_run: dict[bytes, dict[bytes, list[CanonicalDatasetUsage]]] = {run: {} for run in descendants}
+    for run, dataset, *values in rows:
+        usage = CanonicalDatasetUsage(dataset, *values)
+        usages_by_run[logical_run_of[run]].setdefault(dataset, []).append(usage)
     return {
-        run: tuple(_usage(dataset, counts, aggregate) for dataset, counts in sorted(usages.items()))
-        for run, usages in usages_by_run.items()
+        run: tuple(_combine(dataset, usages, aggregate) for dataset, usages in sorted(usages_by_dataset.items()))
+        for run, usages_by_dataset in usages_by_run.items()
     }
 
 
-def _usage(
-    dataset: bytes, counts: list[tuple[Any, ...]], aggregate: Callable[[list[int]], int]
+def _combine(
+    dataset: bytes, usages: list[CanonicalDatasetUsage], aggregate: Callable[[list[int]], int]
 ) -> CanonicalDatasetUsage:
-    rows, sizes, versions = ([value for value in column if value is not None] for column in zip(*counts, strict=True))
+    """Combine the usages of a dataset by a run and its descendants."""
+    rows = [usage.rows for usage in usages if usage.rows is not None]
+    sizes = [usage.bytes for usage in usages if usage.bytes is not None]
+    versions = [usage.version for usage in usages if usage.version is not None]
     return CanonicalDatasetUsage(
         dataset, aggregate(rows) if rows else None, aggregate(sizes) if sizes else None, min(versions, default=None)
     )

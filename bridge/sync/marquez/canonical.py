@@ -111,9 +111,12 @@ def read_runs(db: Database, org: str, runs: Collection[bytes]) -> dict[bytes, Ma
 
 
 def newest_sent_run(db: Database, org: str, target: str, job: bytes) -> tuple[int, bytes] | None:
-    """Start time and key of the newest run of a job among runs that were sent or are being sent."""
+    """Return the start time and key of the newest run of a job that was sent or is being sent, if any."""
     rows = db.fetch_all(_NEWEST, org, job, target)
-    return (rows[0][1] or 0, bytes(rows[0][0])) if rows else None
+    if not rows:
+        return None
+    ((run, started_at),) = rows
+    return started_at or 0, bytes(run)
 
 
 def read_jobs(db: Database, org: str, jobs: Collection[bytes]) -> dict[bytes, MarquezJob]:
@@ -131,11 +134,12 @@ def read_jobs(db: Database, org: str, jobs: Collection[bytes]) -> dict[bytes, Ma
     with_runs = {bytes(job) for (job,) in db.fetch_for_ids(_JOBS_WITH_RUNS, job_ids, org)}
     jobs_by_id = {}
     for key, namespace, name, updated_at in db.fetch_for_ids(_JOBS, job_ids, org):
-        job_facets, job = facets.get(bytes(key), []), bytes(key)
+        job = bytes(key)
+        job_facets = facets.get(job, [])
         jobs_by_id[job] = MarquezJob(
             namespace, name,
-            {name: body for name, _, body in job_facets},
-            {name: body for name, order, body in job_facets if order[0] == Rank.JOB_EVENT},
+            {facet_name: body for facet_name, _, body in job_facets},
+            {facet_name: body for facet_name, order, body in job_facets if order[0] == Rank.JOB_EVENT},
             datasets_by_role.get((job, "CONSUMES"), []), datasets_by_role.get((job, "PRODUCES"), []),
             max((order_micros(order) for _, order, _ in job_facets), default=updated_at),
             job in with_runs,

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from typing import NamedTuple
 
 from bridge.sync.marquez.canonical import (
     MarquezDataset,
@@ -35,6 +36,13 @@ _NEWEST = f"SELECT job_id, key FROM ({_SENT_RUNS}) n WHERE n.place = 1 ORDER BY 
 _OLDER = f"SELECT key FROM ({_SENT_RUNS} AND r.job_id = ?3) n WHERE n.place > ?4 ORDER BY n.place LIMIT ?5"
 
 
+class _Check(NamedTuple):
+    """A check of one item; `describe_difference` returns None if the item is in sync."""
+
+    item: SyncItem
+    describe_difference: Callable[[], str | None]
+
+
 class MarquezComparison:
     """Compares Marquez with the sent events; requests run in a thread pool. Not thread-safe."""
 
@@ -60,14 +68,12 @@ class MarquezComparison:
         yield from self._compare_declared("dataset", self._dataset_checks)
 
     def _compare_declared(
-        self,
-        kind: str,
-        prepare_checks: Callable[[Sequence[SyncItem]], Iterator[tuple[SyncItem, Callable[[], str | None]]]],
+        self, kind: str, prepare_checks: Callable[[Sequence[SyncItem]], Iterator[_Check]]
     ) -> Iterator[ComparedBatch]:
         """Compare declared jobs or governed datasets."""
         for items in self._ctx.items.batches(kind, _BATCH_SIZE):
             checks = list(prepare_checks([item for item in items if item.remote]))
-            descriptions = self._ctx.pool.map(lambda check: check[1](), checks)
+            descriptions = self._ctx.pool.map(lambda check: check.describe_difference(), checks)
             differences = [
                 Difference(kind, item.key, item.remote.name if item.remote else "", description)
                 for (item, _), description in zip(checks, descriptions, strict=True)
@@ -75,21 +81,21 @@ class MarquezComparison:
             ]
             yield ComparedBatch(kind, len(checks), differences)
 
-    def _job_checks(self, items: Sequence[SyncItem]) -> Iterator[tuple[SyncItem, Callable[[], str | None]]]:
+    def _job_checks(self, items: Sequence[SyncItem]) -> Iterator[_Check]:
         """Yield checks of jobs without sent runs; other jobs are checked with their newest run."""
         jobs = read_jobs(self._ctx.db, self._ctx.org, [item.key for item in items])
         for item in items:
             if newest_sent_run(self._ctx.db, self._ctx.org, NAME, item.key) is None:
-                yield item, partial(self._check_job, jobs[item.key])
+                yield _Check(item, partial(self._check_job, jobs[item.key]))
 
     def _check_job(self, job: MarquezJob) -> str | None:
         return None if self._ctx.client.get_job(job.namespace, job.name) else _MISSING
 
-    def _dataset_checks(self, items: Sequence[SyncItem]) -> Iterator[tuple[SyncItem, Callable[[], str | None]]]:
+    def _dataset_checks(self, items: Sequence[SyncItem]) -> Iterator[_Check]:
         """Yield a check of the governance of each dataset."""
         datasets = read_datasets(self._ctx.db, self._ctx.org, [item.key for item in items])
         for item in items:
-            yield item, partial(self._check_dataset, datasets[item.key])
+            yield _Check(item, partial(self._check_dataset, datasets[item.key]))
 
     def _check_dataset(self, dataset: MarquezDataset) -> str | None:
         remote = self._ctx.client.get_dataset(dataset.namespace, dataset.name)
@@ -101,7 +107,7 @@ class MarquezComparison:
         return f"tag {min(missing_tags)} is missing" if missing_tags else None
 
     def _compare_older_runs(self, job: bytes) -> tuple[list[Difference], int]:
-        """Compare older runs of a job until one of them exists; also returns the number of compared runs."""
+        """Compare older runs of a job until one exists. Return the differences and the number of compared runs."""
         differences: list[Difference] = []
         checked = 0
         while rows := self._ctx.db.fetch_all(_OLDER, self._ctx.org, NAME, job, checked + 1, _BATCH_SIZE):
@@ -114,7 +120,8 @@ class MarquezComparison:
 
     def _oldest_first(self, differences: list[Difference]) -> list[Difference]:
         """Sort by start, because runs are sent again in this order and Marquez derives versions from the order."""
-        starts = dict(self._ctx.db.fetch_for_ids(_STARTS, sorted(entry.key for entry in differences), self._ctx.org))
+        runs = sorted(difference.key for difference in differences)
+        starts = dict(self._ctx.db.fetch_for_ids(_STARTS, runs, self._ctx.org))
         return sorted(differences, key=lambda difference: (starts.get(difference.key) or 0, difference.key))
 
     def _compare_runs(self, runs: Sequence[bytes], *, newest: bool) -> list[Difference]:
@@ -134,13 +141,13 @@ class MarquezComparison:
         run = self._ctx.client.get_run(item.remote.id) if item.remote else None
         if run is None:
             return _MISSING
-        expected, state = run_state(events[-1]), run.get("state")
-        if state != expected and not (expected == RUNNING and state == _NEW):
-            return f"state is {state} instead of {expected}"
-        if not newest or expected == RUNNING:
+        expected_state, state = run_state(events[-1]), run.get("state")
+        if state != expected_state and not (expected_state == RUNNING and state == _NEW):
+            return f"state is {state} instead of {expected_state}"
+        if not newest or expected_state == RUNNING:
             return None
         version = run.get("jobVersion")
-        if not version:  # a bare end of a streaming run creates none
+        if not version:  # Marquez creates none if the terminal event of a streaming run names no datasets
             names_datasets = any(event["inputs"] or event["outputs"] for event in events)
             return "has no job version" if names_datasets or not is_streaming(events[-1]) else None
         job = self._ctx.client.get_job(version["namespace"], version["name"])

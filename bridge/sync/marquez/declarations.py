@@ -47,7 +47,7 @@ class JobDeclarationSender:
         return BatchResult(self._ctx.push_each(planned, self._send), to_verify=to_verify)
 
     def plan(self, items: Sequence[SyncItem]) -> tuple[list[JobDeclaration | Completed | Failure], set[ItemKey]]:
-        """Plan what to send for each job; also returns the runs to send again because they carry a declaration."""
+        """Plan what to send for each job. Also return the runs to send again because they carry a declaration."""
         jobs = read_jobs(self._ctx.db, self._ctx.org, [item.key for item in items])
         to_verify: set[ItemKey] = set()
         return [self._plan_item(item, jobs, to_verify) for item in items], to_verify
@@ -127,8 +127,9 @@ class GovernedDatasetSender:
 
     def push(self, items: Sequence[SyncItem]) -> BatchResult:
         planned = self.plan(items)
+        _, datasets = split_plan(planned)
         self._ctx.items.record_intent(
-            (dataset.item, TagRecord.of(dataset.tags, dataset.removed_tags)) for dataset in split_plan(planned)[1]
+            (dataset.item, TagRecord.of(dataset.tags, dataset.removed_tags)) for dataset in datasets
         )
         return BatchResult(self._ctx.push_each(planned, self._send))
 
@@ -165,7 +166,8 @@ class GovernedDatasetSender:
 
     def _send(self, dataset: GovernedDataset) -> Completed | Failure:
         """Send the dataset, then its tags: it must exist before its tags can be changed."""
-        name, client = (dataset.dataset.namespace, dataset.dataset.name), self._ctx.client
+        client = self._ctx.client
+        name = (dataset.dataset.namespace, dataset.dataset.name)
         client.send(dataset.request)
         for tag in sorted(dataset.tags.dataset_tags):
             client.add_tag(*name, tag)
@@ -185,4 +187,6 @@ def possible_tags(dataset: MarquezDataset) -> MarquezTags:
     """Return desired tags that can be set in Marquez."""
     desired = governance_tags(dataset.governance)
     columns = set() if dataset.has_aliases else {column.name for column in dataset.columns}
-    return desired._replace(column_tags=frozenset(pair for pair in desired.column_tags if pair[0] in columns))
+    return desired._replace(
+        column_tags=frozenset((column, tag) for column, tag in desired.column_tags if column in columns)
+    )

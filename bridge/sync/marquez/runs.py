@@ -43,10 +43,10 @@ class RunPlan(NamedTuple):
 
     @property
     def request(self) -> JsonObject:
-        return self.events[self.terminal_event]
+        return self.events[self.terminal_hash]
 
     @property
-    def terminal_event(self) -> str:
+    def terminal_hash(self) -> str:
         """Hash of the terminal event."""
         return next(reversed(self.events))
 
@@ -103,24 +103,19 @@ def _with_declared_facets(
         (dataset["namespace"], dataset["name"])
         for plan in plans
         for field in ("inputs", "outputs")
-        for dataset in plan.events[plan.terminal_event][field]
+        for dataset in plan.request[field]
     ]
     governance = governance_by_name(
         ctx.db, ctx.org, {canonical_dataset_name(ctx.org, *name).id for name in dataset_names}
     )
-    return [
-        plan._replace(
-            events=plan.events
-            | {
-                plan.terminal_event: add_steward_facets(
-                    plan.events[plan.terminal_event], jobs[plan.run.job].declared_facets, governance
-                )
-            }
-        )
-        if isinstance(plan, RunPlan)
-        else plan
-        for plan in planned
-    ]
+    extended: list[RunPlan | Completed | Failure] = []
+    for entry in planned:
+        if isinstance(entry, RunPlan):
+            event = add_steward_facets(entry.request, jobs[entry.run.job].declared_facets, governance)
+            extended.append(entry._replace(events=entry.events | {entry.terminal_hash: event}))
+        else:
+            extended.append(entry)
+    return extended
 
 
 RUN = "run"
@@ -153,8 +148,8 @@ class RunSender:
             for result in family_results
         ]
         accepted = {result.item.key for result in sent if isinstance(result, Completed)}
-        reopened = self._reopened_runs([plan.run for plan in plans if plan.item.key in accepted])
-        return BatchResult(results + sent, to_verify=reopened)
+        to_resend = self._runs_to_resend([plan.run for plan in plans if plan.item.key in accepted])
+        return BatchResult(results + sent, to_verify=to_resend)
 
     def _send_family(self, plans: Sequence[RunPlan]) -> list[Completed | Failure]:
         """Send runs in order; a failed run does not block later runs."""
@@ -174,8 +169,8 @@ class RunSender:
         present = self._present_events(plan)
         missing = [hash_ for hash_ in plan.events if hash_ not in present]
         is_complete = not missing and plan.item.read_record(RunRecord).is_sending
-        if not is_complete and plan.terminal_event not in missing:
-            missing.append(plan.terminal_event)
+        if not is_complete and plan.terminal_hash not in missing:
+            missing.append(plan.terminal_hash)
         for hash_ in missing:
             self._ctx.client.send(plan.events[hash_])
         if is_streaming(plan.request) and run_state(plan.request) == COMPLETED:
@@ -185,7 +180,7 @@ class RunSender:
         return pushed(plan, remote, record=RunRecord([*plan.events]))
 
     def _present_events(self, plan: RunPlan) -> set[str]:
-        """Return the hashes of events that the server has. The server is queried only if the record is unclear."""
+        """Return the hashes of events that Marquez has; queries Marquez only if the record leaves this open."""
         item, record = plan.item, plan.item.read_record(RunRecord)
         sent = set(record.sent) | plan.already_present
         if not record.is_sending and (item.remote is None or item.fingerprint is not None):
@@ -196,19 +191,20 @@ class RunSender:
         unconfirmed = {hash_: event for hash_, event in plan.events.items() if hash_ not in sent}
         logged = sent | find_logged_events(self._ctx.client, unconfirmed)
         # Marquez logs events before it applies them: the state shows whether the terminal event was applied.
-        return logged if run.get("state") == run_state(plan.request) else logged - {plan.terminal_event}
+        return logged if run.get("state") == run_state(plan.request) else logged - {plan.terminal_hash}
 
-    def _reopened_runs(self, sent_runs: Iterable[MarquezRun]) -> set[ItemKey]:
+    def _runs_to_resend(self, sent_runs: Iterable[MarquezRun]) -> set[ItemKey]:
         """Return newest runs that must be sent again because an older run of the same job was sent after them."""
         newest: dict[bytes, MarquezRun] = {}
         for run in sent_runs:
             newest[run.job] = max(run, newest.get(run.job, run), key=_start_order)
-        newest_sent = {job: newest_sent_run(self._ctx.db, self._ctx.org, NAME, job) for job in newest}
-        return {
-            (RUN, start_and_key[1])
-            for job, start_and_key in newest_sent.items()
-            if start_and_key is not None and start_and_key > _start_order(newest[job])
-        }
+        to_resend: set[ItemKey] = set()
+        for job, run in newest.items():
+            newest_sent = newest_sent_run(self._ctx.db, self._ctx.org, NAME, job)
+            if newest_sent is not None and newest_sent > _start_order(run):
+                _, key = newest_sent
+                to_resend.add((RUN, key))
+        return to_resend
 
 
 def _start_order(run: MarquezRun) -> tuple[int, bytes]:

@@ -93,15 +93,16 @@ class MarquezTarget:
 
     def plan(self, items: Sequence[SyncItem]) -> list[PlanStep]:
         by_kind = {kind: [item for item in items if item.kind == kind] for kind in self.batch_sizes}
+        planned_jobs, _ = self._jobs.plan(by_kind["job"])
         planned = [
             *plan_runs(self._ctx, by_kind["run"]),
-            *self._jobs.plan(by_kind["job"])[0],
+            *planned_jobs,
             *self._datasets.plan(by_kind["dataset"]),
         ]
         return [_plan_step(entry) for entry in planned]
 
     def count_expected(self) -> Iterator[ExpectedCount]:
-        return (ExpectedCount(*counts) for counts in self._ctx.items.count_expected())
+        yield from self._ctx.items.count_expected()
 
     def compare(self) -> Iterator[ComparedBatch]:
         return self._comparison.compare()
@@ -119,6 +120,7 @@ def _plan_step(entry: RunPlan | JobDeclaration | GovernedDataset | Completed | F
     name = item.remote.name if item.remote else item.key.hex()
     if isinstance(entry, Failure):
         return PlanStep("failed", item.kind, name, str(entry.error))
-    is_sent = entry.outcome is Outcome.PUSHED
-    action = "change" if is_sent else "leave" if entry.outcome is Outcome.UNCHANGED else entry.outcome.value
-    return PlanStep(action, item.kind, entry.remote.name if is_sent and entry.remote else name, entry.reason)
+    if entry.outcome is Outcome.PUSHED:
+        return PlanStep("change", item.kind, entry.remote.name if entry.remote else name, entry.reason)
+    action = "leave" if entry.outcome is Outcome.UNCHANGED else entry.outcome.value
+    return PlanStep(action, item.kind, name, entry.reason)

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from bridge.sync.canonical.governance import read_all_access
+from bridge.sync.canonical.governance import read_access_facets
 from bridge.sync.openmetadata.context import OpenMetadataContext
 from bridge.sync.sync_item import Completed, Failure, ItemRecord, Outcome, RemoteReference, SyncItem, fingerprint
 from bridge.sync.target import BatchResult
@@ -33,32 +33,32 @@ class AccessPolicyPusher:
         return BatchResult([self._push_all_roles(item) for item in items])
 
     def _push_all_roles(self, item: SyncItem) -> Completed | Failure:
-        facets = read_all_access(self._ctx.db, self._ctx.org)
+        facets = read_access_facets(self._ctx.db, self._ctx.org)
         disabled_tags = frozenset(
             str(facet["accessTag"]) for facet in facets if _is_disabled(facet) and "accessTag" in facet
         )
-        desired = access_policies(
+        desired_policies = access_policies(
             [facet for facet in facets if not _is_disabled(facet)], self._ctx.options.vocabulary.access
         )
         pushed_fingerprints: dict[str, str] = dict(item.read_record(AccessRecord).fingerprints)
-        content_fingerprint = fingerprint([desired, sorted(disabled_tags)])
-        if not desired and not pushed_fingerprints:
+        content_fingerprint = fingerprint([desired_policies, sorted(disabled_tags)])
+        if not desired_policies and not pushed_fingerprints:
             return item.complete(Outcome.UNWANTED, "no asset has access policies")
         if unchanged := item.complete_if_unchanged(content_fingerprint):
             return unchanged
         problems: list[str] = []
-        new_roles = desired.keys() - pushed_fingerprints.keys()
+        new_roles = desired_policies.keys() - pushed_fingerprints.keys()
         if new_roles:  # granted permissions must be known after a crash
             pushed_fingerprints |= dict.fromkeys(new_roles, "")
             self._ctx.items.record_intent([(item, AccessRecord(pushed_fingerprints))])
         try:
-            for role, policy in desired.items():
+            for role, policy in desired_policies.items():
                 policy_fingerprint = fingerprint(policy).hex()
                 if item.fingerprint is None or pushed_fingerprints.get(role) != policy_fingerprint:
-                    errors = self._push_policy(role, policy, disabled_tags)
-                    problems += errors
-                    pushed_fingerprints[role] = "" if errors else policy_fingerprint
-            for role in sorted(pushed_fingerprints.keys() - desired.keys()):
+                    push_problems = self._push_policy(role, policy, disabled_tags)
+                    problems += push_problems
+                    pushed_fingerprints[role] = "" if push_problems else policy_fingerprint
+            for role in sorted(pushed_fingerprints.keys() - desired_policies.keys()):
                 problems += self._delete_policy(role, disabled_tags)
                 pushed_fingerprints[role] = ""
                 if not disabled_tags:  # otherwise, rules of assets with disabled sync may remain
@@ -78,7 +78,7 @@ class AccessPolicyPusher:
         )
 
     def _push_policy(self, role: str, policy: JsonObject, disabled_tags: Collection[str]) -> list[str]:
-        """Assign a policy to a role; returns the error if the server rejects it."""
+        """Push a policy and assign it to its role; return the problem if the server rejects the change."""
         try:
             existing_role = self._ctx.client.get(_ROLES, role, _POLICIES)
             if existing_role is None and self._ctx.options.create != "all":
@@ -94,26 +94,20 @@ class AccessPolicyPusher:
                     "policies": [policy["name"]],
                 }
                 self._ctx.client.put(_ROLES, body)
-            elif all(
-                policy_reference["id"] != pushed_policy["id"]
-                for policy_reference in existing_role.get(_POLICIES) or ()
-            ):
-                add = [
-                    {
-                        "op": "add",
-                        "path": f"/{_POLICIES}/-",
-                        "value": {"id": str(pushed_policy["id"]), "type": "policy"},
-                    }
-                ]
-                self._ctx.client.patch(_ROLES, str(existing_role["id"]), add, existing_role["version"])
+                return []
+            assigned_ids = {reference["id"] for reference in existing_role.get(_POLICIES) or ()}
+            if pushed_policy["id"] not in assigned_ids:
+                reference = {"id": str(pushed_policy["id"]), "type": "policy"}
+                operations = [{"op": "add", "path": f"/{_POLICIES}/-", "value": reference}]
+                self._ctx.client.patch(_ROLES, str(existing_role["id"]), operations, existing_role["version"])
         except PermanentError as error:
             return [f"{role}: {error}"]
         return []
 
     def _delete_policy(self, role: str, disabled_tags: Collection[str]) -> list[str]:
-        """Delete the policy of a role that no asset names; keep the role, and rules of assets with disabled sync.
+        """Delete the policy of a role that no asset names any more, but keep the role.
 
-        The policy remains if it still contains such rules.
+        The policy remains if it still contains rules of assets with disabled sync.
         """
         try:
             policy = self._get_policy(role)

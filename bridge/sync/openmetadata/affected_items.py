@@ -118,13 +118,13 @@ class OpenMetadataAffectedItems:
         relocated = {result.item.key for result in completed if result.item.remote != result.remote}
         if kind == "check":
             return self._stored("result", results_of_checks(self._db, self._org, relocated))
-        changed = relocated | {result.item.key for result in completed if _has_new_shape(result)}
+        changed = relocated | {result.item.key for result in completed if _columns_or_tasks_changed(result)}
         if kind == "job":
-            return self._of_moved_jobs(changed)
+            return self._dependents_of_jobs(changed)
         merged = [result.item.key for result in completed if _became_alias(result)]
-        return self._of_moved_datasets(changed | set(group_ids(self._db, self._org, merged).values()), relocated)
+        return self._dependents_of_datasets(changed | set(group_ids(self._db, self._org, merged).values()), relocated)
 
-    def _of_moved_jobs(self, jobs: set[bytes]) -> set[ItemKey]:
+    def _dependents_of_jobs(self, jobs: set[bytes]) -> set[ItemKey]:
         """Return the lineage of jobs, and the pushed runs of the jobs and their children."""
         members = set().union(*family_members(self._db, self._org, self._folding, jobs).values())
         written = set(group_ids(self._db, self._org, self._select(_PRODUCED, members)).values())
@@ -132,7 +132,7 @@ class OpenMetadataAffectedItems:
         runs = self._select(_RUNS_OF_JOBS, jobs | self._select(_CHILD_JOBS, jobs))
         return {("lineage", key) for key in targets} | self._stored("run", runs)
 
-    def _of_moved_datasets(self, datasets: set[bytes], relocated: set[bytes]) -> set[ItemKey]:
+    def _dependents_of_datasets(self, datasets: set[bytes], relocated: set[bytes]) -> set[ItemKey]:
         """Return lineage, checks, results and runs of datasets, and profiles and governance of relocated ones."""
         evidence = EdgeEvidenceReader(self._db, self._org).out_of(sorted(datasets))
         targets = datasets | {edge.target for edge in evidence} | self._edges.targets_of_sources(datasets)
@@ -147,10 +147,10 @@ class OpenMetadataAffectedItems:
         return affected | self._stored("run", self._runs_using(member_ids(self._db, self._org, datasets)))
 
     def _runs_using(self, datasets: set[bytes]) -> set[bytes]:
-        """Return runs that read or wrote datasets, and their parents, which may represent them."""
+        """Return runs that read or wrote datasets, and the parents and grandparents that may represent these runs."""
         runs = self._select(_WRITING_RUNS, datasets) | self._select(_READING_RUNS, datasets)
-        applications = self._select(_PARENT_RUNS, runs)
-        return runs | applications | self._select(_PARENT_RUNS, applications)
+        parents = self._select(_PARENT_RUNS, runs)
+        return runs | parents | self._select(_PARENT_RUNS, parents)
 
     def _stored(self, kind: str, keys: Collection[bytes]) -> set[ItemKey]:
         return {(kind, key) for key in self._items.get(kind, keys)}
@@ -179,11 +179,13 @@ class OpenMetadataAffectedItems:
         if not runs:
             return set(), []
         logical_runs = LogicalRuns(self._db, self._org, self._folding, runs)
-        shown_as = {logical for run in runs if (logical := logical_runs.find(run))}
+        representing = {logical for run in runs if (logical := logical_runs.find(run))}
         pushed = self._items.get("run", runs | self._select(_CHILD_RUNS, runs))
-        return {("run", run) for run in {run for run, _ in shown_as} | pushed.keys()}, [job for _, job in shown_as]
+        affected_runs = {logical.run for logical in representing} | pushed.keys()
+        return {("run", run) for run in affected_runs}, [logical.job for logical in representing]
 
     def _items_of(self, changed: _ChangedKeys) -> set[ItemKey]:
+        """Return datasets, jobs, lineage and checks that depend on changed keys."""
         group_by_dataset = group_ids(self._db, self._org, changed.lineage_targets | changed.datasets)
         items = {("dataset", group_id) for group_id in group_by_dataset.values()}
         items |= {
@@ -191,15 +193,14 @@ class OpenMetadataAffectedItems:
             for dataset in changed.lineage_targets
             if dataset in group_by_dataset
         }
-        stored = self._items.get("dataset", set(group_by_dataset))
-        for dataset in stored:
-            if dataset != group_by_dataset[dataset]:  # it became an alias
+        renamed: set[bytes] = set()
+        for dataset, item in self._items.get("dataset", set(group_by_dataset)).items():
+            group_id = group_by_dataset[dataset]
+            is_alias, was_alias = dataset != group_id, item.outcome == Outcome.UNWANTED
+            if is_alias:
                 items |= {("dataset", dataset), ("lineage", dataset)}
-        renamed = {
-            group_by_dataset[dataset]
-            for dataset, item in stored.items()
-            if (dataset != group_by_dataset[dataset]) != (item.outcome == Outcome.UNWANTED)
-        }
+            if is_alias != was_alias:
+                renamed.add(group_id)
         jobs = changed.jobs | self._writer_jobs(renamed)
         renamed_ids = {dataset for dataset, group_id in group_by_dataset.items() if group_id in renamed}
         checks = self._select(_CHECKS, renamed_ids) | checks_of_jobs(self._db, self._org, changed.jobs)
@@ -212,7 +213,7 @@ class OpenMetadataAffectedItems:
         return self._parent_jobs(self._select(_WRITERS, renamed)) if renamed else set()
 
     def _family_hashes(self, jobs: set[bytes]) -> tuple[dict[bytes, bytes], set[bytes]]:
-        """Return the family hash of each job, and the jobs with a changed hash, together with their children.
+        """Return the family hash of each job. Also return the jobs with a changed hash, and their children.
 
         A family hash covers a job's attributes, parents and SQL, on which edges depend.
         """
@@ -222,8 +223,8 @@ class OpenMetadataAffectedItems:
             parents.setdefault(job, []).append(parent)
         sql = facet_texts(self._db, self._org, jobs, "sql", "query")
         hashes = {
-            job: digest(repr((kind, sorted(parents.get(job, ())), sql.get(job))).encode())
-            for job, *kind in self._db.fetch_for_ids(_JOB_KINDS, sorted(jobs), self._org)
+            job: digest(repr((attributes, sorted(parents.get(job, ())), sql.get(job))).encode())
+            for job, *attributes in self._db.fetch_for_ids(_JOB_KINDS, sorted(jobs), self._org)
         }
         stored = dict(self._db.fetch_for_ids(_JOB_FAMILY_HASHES, sorted(hashes), self._org, self._target))
         changed = {job for job, hash_ in hashes.items() if stored.get(job) != hash_}
@@ -234,7 +235,9 @@ class OpenMetadataAffectedItems:
     def _parent_jobs(self, jobs: set[bytes]) -> set[bytes]:
         """Return parents and grandparents of actions. An action may be shown as a task of either."""
         actions = {
-            job for job, *kind in self._db.fetch_for_ids(_JOB_KINDS, sorted(jobs), self._org) if is_action(*kind[:2])
+            job
+            for job, integration, job_type, *_ in self._db.fetch_for_ids(_JOB_KINDS, sorted(jobs), self._org)
+            if is_action(integration, job_type)
         }
         parents = {parent for _, parent in self._db.fetch_for_ids(_PARENTS, sorted(actions), self._org)}
         return parents | {parent for _, parent in self._db.fetch_for_ids(_PARENTS, sorted(parents), self._org)}
@@ -243,8 +246,7 @@ class OpenMetadataAffectedItems:
         return {id_ for (id_,) in self._db.fetch_for_ids(sql, sorted(ids), self._org)} if ids else set()
 
 
-def _has_new_shape(completed: Completed) -> bool:
-    """True if the columns or tasks of an entity changed."""
+def _columns_or_tasks_changed(completed: Completed) -> bool:
     before = completed.item.read_record(EntityRecord)
     after = completed.item._replace(record=completed.record).read_record(EntityRecord)
     return (before.columns_version, before.tasks) != (after.columns_version, after.tasks)

@@ -7,10 +7,10 @@ from bridge.sync.item_store import SyncItemStore
 from connectors.openmetadata.client import OpenMetadataClient
 
 _TYPES = ("table", "container", "topic", "mlmodel", "apiEndpoint")
-#: Overlap with the previous read, because events are lost in order of their times.
+#: Overlap with the previous read, because an event may arrive after events with later times.
 _OVERLAP_MS = 60_000
 #: How far back the first read goes; generous because clocks may differ.
-_FIRST_MS = 3_600_000
+_FIRST_READ_MS = 3_600_000
 _GET_WATERMARK = "SELECT events_at FROM sync_target WHERE org_id = ?1 AND target = ?2"
 _SET_WATERMARK = """
 UPDATE sync_target SET events_at = ?3 WHERE org_id = ?1 AND target = ?2 AND coalesce(events_at, 0) < ?3
@@ -38,10 +38,11 @@ class ChangeEventReader:
         #: Times of the events in the last overlap, by event id.
         self._seen: dict[str, int] = {}
 
-    def read_new(self) -> int:
-        """Requeue entities that other users changed since the last call; returns the number of their events."""
+    def requeue_changed(self) -> int:
+        """Requeue entities that other users changed since the last call; return the number of change events."""
         rows = self._db.fetch_all(_GET_WATERMARK, *self._org_and_target)
-        newest = rows[0][0] if rows and rows[0][0] else self._clock() // 1_000 - _FIRST_MS
+        watermark = rows[0][0] if rows else None
+        newest = watermark or self._clock() // 1_000 - _FIRST_READ_MS
         changed_entities: set[str] = set()
         count = 0
         for page in self._client.events(newest - _OVERLAP_MS, _TYPES):

@@ -45,20 +45,20 @@ class QualityCheckComparison:
                 key: item for key, item in items.items() if item.outcome in (Outcome.PUSHED, Outcome.UNCHANGED)
             }
             remotes_by_table = self._group_by_table(comparable_items)
-            cases = dict(zip(remotes_by_table, self._ctx.pool.map(self._fetch_cases, remotes_by_table), strict=True))
-            orphaned = [
-                case for cases_of_table in cases.values() for case in self._find_orphans(cases_of_table or {})
-            ]
+            cases_by_table = dict(
+                zip(remotes_by_table, self._ctx.pool.map(self._fetch_cases, remotes_by_table), strict=True)
+            )
+            orphaned = [orphan for cases in cases_by_table.values() for orphan in self._find_orphans(cases or {})]
             differences = [
                 Difference("check", key, remote.name, description)
                 for table, remotes in remotes_by_table.items()
                 for key, remote in remotes.items()
-                if (description := _describe_case(remote, cases[table]))
+                if (description := _describe_case(remote, cases_by_table[table]))
             ]
             yield ComparedBatch("check", sum(map(len, remotes_by_table.values())), differences, orphaned)
 
     def _find_orphans(self, cases: Mapping[str, JsonObject]) -> list[RemoteReference]:
-        """Test cases of this bridge that no check refers to; earlier versions of lineage-bridge left some behind."""
+        """Return test cases of this bridge that no check refers to; earlier versions left some behind."""
         remotes = [
             RemoteReference("testCase", str(case["id"]), name)
             for name, case in cases.items()
@@ -78,7 +78,7 @@ class QualityCheckComparison:
         return remotes_by_table
 
     def _fetch_cases(self, table: str) -> dict[str, JsonObject] | None:
-        """Test cases of a table by name; None if the table does not exist."""
+        """Return the test cases of a table by name; None if the table does not exist."""
         try:
             return {str(case["fullyQualifiedName"]): case for case in self._ctx.client.test_cases(table)}
         except TargetRejected as error:
@@ -135,9 +135,7 @@ class OpenMetadataComparison:
     def _compare_entities_and_edges(self) -> Iterator[ComparedBatch]:
         for kind in ("dataset", "job"):
             pushed = self._ctx.items.list_pushed(kind)
-            for (type_, parent), group in groupby(
-                pushed, lambda entry: (entry[0].type, _parent(entry[0].type, entry[0].name))
-            ):
+            for (type_, parent), group in groupby(pushed, _type_and_parent):
                 keys = {remote.name: key for remote, key in group}
                 yield from self._compare_entities(kind, COLLECTIONS[type_], parent, keys)
         if self._ctx.options.track_lineage:
@@ -165,7 +163,7 @@ class OpenMetadataComparison:
     def _fetch_pages(self, collection: str, parent: str, names: Sequence[str]) -> Iterator[list[JsonObject]]:
         if self._lookup.is_listing_cheaper(collection, parent, len(names)):
             yield from self._ctx.client.pages(
-                collection, *READ_FIELDS[collection], **{LIST_PARENT[collection][0]: parent}
+                collection, *READ_FIELDS[collection], **{LIST_PARENT[collection].parameter: parent}
             )
         else:
             entities = self._ctx.pool.map(
@@ -185,11 +183,8 @@ class OpenMetadataComparison:
         if not item.created_by_us:
             recorded = set(item.read_record(EntityRecord).columns)
             return None if recorded == set(column_paths(entity)) else "has other columns"
-        own = (
-            next((candidate.own for candidate in desired.candidates if candidate.own.fqn == item.remote.name), None)
-            if desired
-            else None
-        )
+        candidates = desired.candidates if desired else ()
+        own = next((candidate.own for candidate in candidates if candidate.own.fqn == item.remote.name), None)
         if own is None:
             return None  # its location has changed, so the item is already marked
         body = desired_body(own, with_columns=self._ctx.options.update_on_schema_change)
@@ -206,13 +201,12 @@ class OpenMetadataComparison:
             yield ComparedBatch("lineage", len(edges), [_edge_difference(edge, names) for edge in changed])
 
 
-def _parent(type_: str, name: str) -> str:
-    return parent_of(COLLECTIONS[type_], name)
+def _type_and_parent(pushed: tuple[RemoteReference, bytes]) -> tuple[str, str]:
+    remote, _ = pushed
+    return remote.type, parent_of(COLLECTIONS[remote.type], remote.name)
 
 
 def _edge_difference(edge: EdgeRecord, names: dict[bytes, str]) -> Difference:
-    endpoints = (
-        names.get(key, endpoint.id)
-        for key, endpoint in ((edge.source_key, edge.source), (edge.target_key, edge.target))
-    )
-    return Difference("lineage", edge.target_key, " -> ".join(endpoints), "was changed")
+    source = names.get(edge.source_key, edge.source.id)
+    target = names.get(edge.target_key, edge.target.id)
+    return Difference("lineage", edge.target_key, f"{source} -> {target}", "was changed")

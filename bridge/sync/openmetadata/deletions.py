@@ -25,16 +25,16 @@ class EntityDeleter:
     def push(self, items: Sequence[SyncItem]) -> BatchResult:
         """Soft-delete entities, so that they can be restored."""
         results: list[Completed | Failure] = []
-        pending = sum(map(_counts_towards_limit, self._items.pending(DELETION)))
+        pending_count = sum(map(_counts_towards_limit, self._items.pending(DELETION)))
         max_deletions = self._ctx.options.max_deletions
-        reason = f"{pending} deletions are pending, openmetadata.most_deletions is {max_deletions}"
-        remedy = f"check `sync --dry-run`, then run `sync --once --allow-delete {pending}`"
-        blocked = TargetUnavailable(f"{reason}: {remedy}", 0, _BLOCKED_SECONDS)
+        reason = f"{pending_count} deletions are pending, openmetadata.most_deletions is {max_deletions}"
+        remedy = f"check `sync --dry-run`, then run `sync --once --allow-delete {pending_count}`"
+        over_limit = TargetUnavailable(f"{reason}: {remedy}", 0, _BLOCKED_SECONDS)
         orphans: list[SyncItem] = []
         for item in items:
             remote = remote_of(item)
-            if pending > max_deletions and _counts_towards_limit(item):
-                results.append(Failure(item, blocked))
+            if pending_count > max_deletions and _counts_towards_limit(item):
+                results.append(Failure(item, over_limit))
             elif not self.is_orphan(item):
                 results.append(item.complete(Outcome.UNCHANGED, "it is in use again"))
             elif remote and self._items.has_run_statuses(remote.id):

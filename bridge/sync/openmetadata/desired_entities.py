@@ -110,21 +110,28 @@ def desired_datasets(
 
 def desired_dataset(item: SyncItem, dataset: CanonicalDataset, options: OpenMetadataOptions) -> DesiredEntity:
     """Return the desired entity. Its candidates are its mapped names, preferred name first, then our own service."""
-    names = [(dataset.namespace, dataset.name), *dataset.aliases]
-    mapped = [name for name in names if find_mapping(options.layout.mappings, name[0])]
+    preferred_name = (dataset.namespace, dataset.name)
+    mapped_names = [
+        (namespace, name)
+        for namespace, name in (preferred_name, *dataset.aliases)
+        if find_mapping(options.layout.mappings, namespace)
+    ]
     own_layout = ServiceLayout((), options.layout.service, options.layout.files_as)
-    page = dataset_page(options.public_url, *names[0]) if options.public_url else None
+    page = dataset_page(options.public_url, *preferred_name) if options.public_url else None
     candidates_with_columns = [
-        _candidate(options.layout, name, dataset, page, in_own_service=False) for name in mapped
+        _candidate(options.layout, name, dataset, page, in_own_service=False) for name in mapped_names
     ]
     if not candidates_with_columns or options.unresolved == "own_service":
-        candidate, columns = _candidate(own_layout, names[0], dataset, page, in_own_service=True)
+        candidate, columns = _candidate(own_layout, preferred_name, dataset, page, in_own_service=True)
         candidates_with_columns.append((_with_service_description(candidate, options.service_description), columns))
     candidates = tuple(candidate for candidate, _ in candidates_with_columns)
     omitted_columns = {} if options.update_on_schema_change or item.remote is None else {"columns": None}
-    content = [(choice.own.collection, choice.own.fqn, choice.own.body | omitted_columns) for choice in candidates]
-    skipped = candidates_with_columns[0][1].skipped
-    notes = tuple(f"column {column} is skipped: another column has the same name" for column in skipped)
+    requests = [candidate.own for candidate in candidates]
+    content = [(request.collection, request.fqn, request.body | omitted_columns) for request in requests]
+    _, preferred_columns = candidates_with_columns[0]
+    notes = tuple(
+        f"column {column} is skipped: another column has the same name" for column in preferred_columns.skipped
+    )
     content_fingerprint = fingerprint([content, options.create, options.unresolved])
     return DesiredEntity(item, candidates, content_fingerprint, notes, dataset.member_ids)
 
@@ -132,10 +139,11 @@ def desired_dataset(item: SyncItem, dataset: CanonicalDataset, options: OpenMeta
 def _candidate(
     layout: ServiceLayout, name: tuple[str, str], dataset: CanonicalDataset, page: str | None, *, in_own_service: bool
 ) -> tuple[EntityCandidate, NestedColumns]:
+    namespace, _ = name
     requests = dataset_requests(locate_dataset(layout, *name), _content(name, dataset, page))
-    return EntityCandidate(
-        tuple(requests.parents), requests.entity, in_own_service, is_case_insensitive(name[0])
-    ), requests.columns
+    case_insensitive = is_case_insensitive(namespace)
+    candidate = EntityCandidate(tuple(requests.parents), requests.entity, in_own_service, case_insensitive)
+    return candidate, requests.columns
 
 
 def _with_service_description(candidate: EntityCandidate, description: str) -> EntityCandidate:
@@ -160,15 +168,14 @@ def desired_pipelines(
 ) -> Iterator[DesiredEntity | Completed]:
     """Return the desired pipeline of each logical job. Items of other jobs name that job as their reason."""
     jobs = read_jobs(db, org, options.folding, [item.key for item in items])
-    names = LineageGraph(db, org).job_names({job for shown_as in jobs.shown_as.values() for job in shown_as})
+    names = LineageGraph(db, org).job_names(set().union(*jobs.represented_by.values()))
     for item in items:
         if item.key in jobs.logical:
             yield _desired_pipeline(item, jobs.logical[item.key], options)
         else:
-            shown_under = sorted(names[job].name for job in jobs.shown_as.get(item.key, ()))
-            yield item.complete(
-                Outcome.UNWANTED, f"it is shown as {', '.join(shown_under)}" if shown_under else "it is not a job"
-            )
+            job_names = sorted(names[job].name for job in jobs.represented_by.get(item.key, ()))
+            reason = f"it is shown as {', '.join(job_names)}" if job_names else "it is not a job"
+            yield item.complete(Outcome.UNWANTED, reason)
 
 
 def _desired_pipeline(item: SyncItem, job: CanonicalJob, options: OpenMetadataOptions) -> DesiredEntity:

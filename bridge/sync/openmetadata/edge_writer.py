@@ -71,9 +71,9 @@ class DeletedEdge(NamedTuple):
         content, at = normalized(remote), changed_at(remote)
         if content is None:
             return False
-        return (
-            at <= self.at if at is not None and self.at is not None else content_hash(content) in self.earlier_hashes
-        )
+        if at is not None and self.at is not None:
+            return at <= self.at
+        return content_hash(content) in self.earlier_hashes
 
     def delete_if_restored(self, client: OpenMetadataClient) -> None:
         if self.is_restored(client):
@@ -100,14 +100,14 @@ class DesiredEdge(NamedTuple):
 
     def with_intent(self, record: EdgeRecord | None) -> EdgeRecord:
         """Return the record to store before the edge is written."""
-        current = record if record and record.connects(self.source, self.target) else None
+        matching_record = record if record and record.connects(self.source, self.target) else None
         own_hashes = _own_hashes(record)
-        if current is None:
+        if matching_record is None:
             return self.to_record(b"", created_by_us=True, content=self.content)._replace(earlier_hashes=own_hashes)
-        attempted = [content for content in current.attempted if content != self.content][-_MAX_EARLIER:]
-        return self.to_record(b"", current.created_by_us, current.content, [*attempted, self.content])._replace(
-            earlier_hashes=own_hashes
-        )
+        attempted = [content for content in matching_record.attempted if content != self.content][-_MAX_EARLIER:]
+        return self.to_record(
+            b"", matching_record.created_by_us, matching_record.content, [*attempted, self.content]
+        )._replace(earlier_hashes=own_hashes)
 
     def to_record(
         self,
@@ -139,10 +139,10 @@ class WrittenEdge(NamedTuple):
     notes: tuple[str, ...]
 
 
-def details(
+def edge_content(
     columns: list[JsonObject], sql: str | None, description: str | None, pipeline: RemoteReference | None
 ) -> JsonObject:
-    """Build the content of an edge in OpenMetadata's form."""
+    """Build the content of an edge in the format of OpenMetadata."""
     content: JsonObject = {"source": _SOURCE}
     if columns:
         content["columnsLineage"] = columns
@@ -160,7 +160,7 @@ def write_edges(
 ) -> tuple[list[WrittenEdge], LineageBridgeError | None]:
     """Write edges into one entity in order, and keep content from other producers.
 
-    Returns the edges that were written, and the error of the edge after them, if it could not be written.
+    Stops at the first edge that cannot be written. Returns the edges that were written, and the error, if any.
     """
     remotes = _read_edges(client, [desired for desired, _ in edges])
     merged_edges: list[_MergedEdge] = []
@@ -180,7 +180,7 @@ def write_edges(
     with_columns = [edge.desired for edge in merged_edges if edge.is_changed and "columnsLineage" in edge.content]
     stored = _read_edges(client, with_columns) if with_columns else {}
     read_back = {desired.source.id: stored.get(desired.source.id, {}) for desired in with_columns}
-    return [edge.written(read_back.get(edge.desired.source.id, edge.content)) for edge in merged_edges], failure
+    return [edge.to_written(read_back.get(edge.desired.source.id, edge.content)) for edge in merged_edges], failure
 
 
 def _read_edges(client: OpenMetadataClient, edges: Sequence[DesiredEdge]) -> dict[str, JsonObject]:
@@ -202,7 +202,7 @@ class _MergedEdge(NamedTuple):
     created_by_us: bool
     is_changed: bool
 
-    def written(self, remote: JsonObject) -> WrittenEdge:
+    def to_written(self, remote: JsonObject) -> WrittenEdge:
         """Return the edge after it was written; `remote` is its content on the server."""
         remote_hash = content_hash(remote)
         own_hashes = _own_hashes(self.record) if self.created_by_us else []
@@ -229,7 +229,10 @@ def _own_hashes(record: EdgeRecord | None) -> list[str]:
     """Return hashes of contents that only this bridge wrote, even if the endpoints of the edge have changed since."""
     if record is None or not record.created_by_us:
         return []
-    return [*record.earlier_hashes, *([record.content_hash] if record.content_hash else [])][-_MAX_EARLIER:]
+    hashes = [*record.earlier_hashes]
+    if record.content_hash is not None:
+        hashes.append(record.content_hash)
+    return hashes[-_MAX_EARLIER:]
 
 
 def is_unchanged(client: OpenMetadataClient, record: EdgeRecord) -> bool:
@@ -256,7 +259,7 @@ def remove_edge(client: OpenMetadataClient, record: EdgeRecord) -> DeletedEdge |
     ):
         client.delete_edge(*endpoints)
         return deleted
-    remaining = _without_own_content(remote, record.content)
+    remaining = _foreign_content(remote, record.content)
     if remaining != remote:
         client.put_edge(*endpoints, remaining)
     return None
@@ -282,23 +285,25 @@ def _contains_only(remote: JsonObject, content: dict[str, Any]) -> bool:
     )
 
 
-def _merge_contents(own: JsonObject, remote: JsonObject, previous: dict[str, Any]) -> JsonObject:
-    """Merge our content with content from other producers, and drop what we no longer want from ours."""
-    foreign = _without_own_content(remote, previous)
-    columns = merge_column_details(own.get("columnsLineage", ()), foreign.get("columnsLineage", ()))
-    return {**own, **foreign} | ({"columnsLineage": columns} if columns else {})
+def _merge_contents(ours: JsonObject, remote: JsonObject, previous: dict[str, Any]) -> JsonObject:
+    """Merge our desired content with content from other producers; `previous` is the content that we wrote last."""
+    foreign = _foreign_content(remote, previous)
+    columns = merge_column_details(ours.get("columnsLineage", ()), foreign.get("columnsLineage", ()))
+    return {**ours, **foreign} | ({"columnsLineage": columns} if columns else {})
 
 
-def _without_own_content(remote: JsonObject, content: dict[str, Any]) -> JsonObject:
+def _foreign_content(remote: JsonObject, our_content: dict[str, Any]) -> JsonObject:
     """Return the content of a remote edge without the content that this bridge wrote."""
-    own_sources = _source_columns(content)
+    own_sources = _source_columns(our_content)
     columns = []
     for entry in remote.get("columnsLineage", ()):
         sources = [source for source in entry["fromColumns"] if source not in own_sources.get(entry_key(entry), ())]
         if sources or entry_key(entry) not in own_sources:
             columns.append(entry | {"fromColumns": sources})
-    remaining = {key: value for key, value in remote.items() if key != "columnsLineage" and value != content.get(key)}
-    return remaining | ({"columnsLineage": columns} if columns else {})
+    foreign = {
+        key: value for key, value in remote.items() if key != "columnsLineage" and value != our_content.get(key)
+    }
+    return foreign | ({"columnsLineage": columns} if columns else {})
 
 
 def _source_columns(content: Mapping[str, Any]) -> dict[tuple[str, str], set[str]]:
@@ -307,11 +312,12 @@ def _source_columns(content: Mapping[str, Any]) -> dict[tuple[str, str], set[str
 
 
 def _notes_on_dropped_columns(sent: JsonObject, remote: JsonObject) -> list[str]:
-    accepted, targets = _source_columns(remote), {entry["toColumn"] for entry in remote.get("columnsLineage", ())}
-    missing = [
-        source
-        for entry in sent.get("columnsLineage", ())
-        for source in (entry["fromColumns"] if entry["toColumn"] in targets else [entry["toColumn"]])
-        if source not in accepted.get(entry_key(entry), ())
-    ]
-    return [f"OpenMetadata does not know column {name}" for name in sorted(set(missing))]
+    stored_sources = _source_columns(remote)
+    stored_targets = {entry["toColumn"] for entry in remote.get("columnsLineage", ())}
+    dropped: set[str] = set()
+    for entry in sent.get("columnsLineage", ()):
+        if entry["toColumn"] in stored_targets:
+            dropped |= set(entry["fromColumns"]) - stored_sources.get(entry_key(entry), set())
+        else:
+            dropped.add(entry["toColumn"])
+    return [f"OpenMetadata does not know column {name}" for name in sorted(dropped)]

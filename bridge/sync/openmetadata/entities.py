@@ -1,6 +1,6 @@
 """Creates and updates entities in bulk."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
@@ -53,10 +53,16 @@ class EntityPusher:
     ) -> tuple[list[PlanStep], list[Completed | Failure], dict[bytes, str]]:
         """Return steps of a push, results for items that need no step, and the planned entity names by item key."""
         results, resolved = self._resolve(desired_entities)
-        new = self._parents.missing([entity.candidate.parents for entity in resolved if entity.existing is None])
+        new_parents = self._parents.find_missing(
+            [entity.candidate.parents for entity in resolved if entity.existing is None]
+        )
         steps = [_plan_step(entity) for entity in resolved]
         names = {entity.desired.item.key: step.name for entity, step in zip(resolved, steps, strict=True)}
-        return [*(PlanStep("create", request.collection, request.fqn) for request in new), *steps], results, names
+        return (
+            [*(PlanStep("create", request.collection, request.fqn) for request in new_parents), *steps],
+            results,
+            names,
+        )
 
     def find_abandoned_creations(
         self, completed: Sequence[Completed]
@@ -108,15 +114,18 @@ class EntityPusher:
 
     def _prepare_updates(self, entities: Sequence[ResolvedEntity]) -> list[EntityUpdate | Failure]:
         """Create the parents, then prepare the requests; existing entities are read first."""
-        failed = self._parents.create_missing([entity.candidate.parents for entity in entities], self._requests)
+        parent_errors = self._parents.create_missing(
+            [entity.candidate.parents for entity in entities], self._requests
+        )
         failures: list[EntityUpdate | Failure] = []
         ready: list[ResolvedEntity] = []
         for entity in entities:
-            error = next(filter(None, map(failed.get, map(key_of, entity.candidate.parents))), None)
-            if error is None:
-                ready.append(entity)
+            keys = [key_of(parent) for parent in entity.candidate.parents]
+            errors = [parent_errors[key] for key in keys if key in parent_errors]
+            if errors:
+                failures.append(entity.failure(errors[0]))
             else:
-                failures.append(entity.failure(error))
+                ready.append(entity)
         return failures + self._requests.map(self._prepare_update, ready, ResolvedEntity.failure)
 
     def _prepare_update(self, resolved: ResolvedEntity) -> EntityUpdate | Failure:
@@ -126,8 +135,9 @@ class EntityPusher:
             self._client.restore(resolved.candidate.collection, resolved.existing.id)
         return prepare_update(self._client, resolved, with_columns=self._options.update_on_schema_change)
 
-    def _put(self, updates: Sequence[EntityUpdate]) -> Iterator[Completed | Failure]:
+    def _put(self, updates: Sequence[EntityUpdate]) -> list[Completed | Failure]:
         """Send batches, then read back the ids of new entities."""
+        results: list[Completed | Failure] = []
         by_collection: dict[str, list[EntityUpdate]] = {}
         for update in updates:
             by_collection.setdefault(update.resolved.candidate.collection, []).append(update)
@@ -136,10 +146,11 @@ class EntityPusher:
             batches = [collection_updates[i : i + size] for i in range(0, len(collection_updates), size)]
             accepted: list[EntityUpdate] = []
             for i in range(0, len(batches), _PARALLEL_BULKS):
-                for batch in self._requests.map(self._send_batch, batches[i : i + _PARALLEL_BULKS], _failed):
-                    yield from (result for result in batch if isinstance(result, Failure))
-                    accepted += [result for result in batch if isinstance(result, EntityUpdate)]
-            yield from self._complete(collection, accepted)
+                for sent in self._requests.map(self._send_batch, batches[i : i + _PARALLEL_BULKS], _failed):
+                    results += [result for result in sent if isinstance(result, Failure)]
+                    accepted += [result for result in sent if isinstance(result, EntityUpdate)]
+            results += self._complete(collection, accepted)
+        return results
 
     def _send_batch(self, batch: Sequence[EntityUpdate]) -> list[EntityUpdate | Failure]:
         return self._requests.send_in_halves(batch, self._put_bulk, _failed)
@@ -154,7 +165,7 @@ class EntityPusher:
             for update, row in zip(batch, rows, strict=True)
         ]
 
-    def _complete(self, collection: str, accepted: Sequence[EntityUpdate]) -> Iterator[Completed | Failure]:
+    def _complete(self, collection: str, accepted: Sequence[EntityUpdate]) -> list[Completed | Failure]:
         """Complete accepted updates with the ids of their entities."""
         remotes = {
             update.resolved.existing.name: update.resolved.existing for update in accepted if update.resolved.existing
@@ -163,14 +174,14 @@ class EntityPusher:
         try:
             remotes |= self._lookup.find(collection, new, refresh=True)
         except LineageBridgeError as error:
-            yield from (update.resolved.failure(error, update.body) for update in accepted)
-            return
+            return [update.resolved.failure(error, update.body) for update in accepted]
+        results: list[Completed | Failure] = []
         for update in accepted:
             resolved = update.resolved
             name = resolved.existing.name if resolved.existing else resolved.candidate.own.fqn
             if name not in remotes:
                 missing = TargetUnavailable(f"the server accepted {name} but does not return it", _NOT_FOUND)
-                yield resolved.failure(missing, update.body)
+                results.append(resolved.failure(missing, update.body))
                 continue
             record = EntityRecord(
                 description=update.body.get("description"),
@@ -178,7 +189,8 @@ class EntityPusher:
                 tasks=_task_names(update.body),
             )
             notes = "; ".join(filter(None, (update.note, *resolved.desired.notes))) or None
-            yield pushed(resolved.desired, remotes[name], notes, record)
+            results.append(pushed(resolved.desired, remotes[name], notes, record))
+        return results
 
     def clear_cache(self) -> None:
         self._lookup.clear_cache()
@@ -189,7 +201,9 @@ def _plan_step(resolved: ResolvedEntity) -> PlanStep:
     collection, existing = resolved.candidate.collection, resolved.existing
     if existing is None:
         return PlanStep("create", collection, resolved.candidate.own.fqn)
-    action = "restore" if resolved.is_deleted else "change" if resolved.may_change else "use"
+    if resolved.is_deleted:
+        return PlanStep("restore", collection, existing.name)
+    action = "change" if resolved.may_change else "use"
     return PlanStep(action, collection, existing.name)
 
 
@@ -222,15 +236,13 @@ def _with_intent(update: EntityUpdate) -> EntityUpdate:
 
 
 def _row_error(message: str) -> LineageBridgeError:
-    """Return the error of a bulk row. It is retryable if a parent is missing, because the parent is created again."""
+    """Return the error of a bulk row. A missing parent is a retryable error, because the parent is created again."""
     return TargetUnavailable(message, _NOT_FOUND) if "not found" in message else TargetRejected(message, _BAD_REQUEST)
 
 
 def _columns_version(update: EntityUpdate) -> str:
     """Return a value that changes with the columns on the server. After a change, edges must be written again."""
     previous = update.resolved.desired.item.read_record(EntityRecord).shape
-    return (
-        previous
-        if previous and not update.columns_changed
-        else fingerprint([sorted(column_paths(update.body)), previous]).hex()
-    )
+    if previous and not update.columns_changed:
+        return previous
+    return fingerprint([sorted(column_paths(update.body)), previous]).hex()

@@ -1,6 +1,6 @@
 """Looks up entities by fully qualified name, one by one or by listing a parent."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Executor
 from typing import Any, NamedTuple
 
@@ -17,14 +17,22 @@ _MAX_SINGLE_LOOKUPS = 20
 _LIST_FACTOR = 15
 #: Lifetime of cached lists of the bridge's own service, to which nobody else writes.
 _CACHE_SECONDS = 60
-#: Parent whose entities can be listed: query parameter, and number of parts of the parent's name.
+
+
+class _ListParent(NamedTuple):
+    """The parent whose entities can be listed: query parameter, and number of parts of the parent's name."""
+
+    parameter: str
+    name_parts: int
+
+
 LIST_PARENT = {
-    "tables": ("database", 2),
-    "containers": ("service", 1),
-    "topics": ("service", 1),
-    "mlmodels": ("service", 1),
-    "pipelines": ("service", 1),
-    "apiEndpoints": ("apiCollection", 2),
+    "tables": _ListParent("database", 2),
+    "containers": _ListParent("service", 1),
+    "topics": _ListParent("service", 1),
+    "mlmodels": _ListParent("service", 1),
+    "pipelines": _ListParent("service", 1),
+    "apiEndpoints": _ListParent("apiCollection", 2),
 }
 #: Entity type by collection.
 TYPES = {
@@ -58,16 +66,16 @@ class FoundEntity(NamedTuple):
         return RemoteReference(TYPES[collection], self.id, name)
 
     def describe_deletion(self, name: str) -> str:
-        """Tell the operator that a foreign entity is soft-deleted."""
+        """Return a message for the operator: who deleted the entity, and when."""
         at = format_timestamp(self.changed_at * 1_000)
         return f"{name} was deleted by {self.changed_by or 'an unknown user'} on {at}: restore it in OpenMetadata"
 
 
 class _Listing(NamedTuple):
-    """A parent's entities by name, and the time in microseconds until which they are cached."""
+    """A parent's entities by name, and the time in microseconds at which the cached list expires."""
 
     entities: dict[str, FoundEntity]
-    until: int
+    expires_at: int
 
 
 class EntityLookup:
@@ -110,12 +118,12 @@ class EntityLookup:
             return False
         if not refresh and self._cached(collection, parent) is not None:
             return True
-        filters = {LIST_PARENT[collection][0]: parent, "include": "all"}
+        filters = {LIST_PARENT[collection].parameter: parent, "include": "all"}
         return self._client.count(collection, **filters) <= count * _LIST_FACTOR
 
     def _cached(self, collection: str, parent: str) -> dict[str, FoundEntity] | None:
         listing = self._lists.get((collection, parent))
-        return listing.entities if listing is not None and self._clock() < listing.until else None
+        return listing.entities if listing is not None and self._clock() < listing.expires_at else None
 
     def _look_up(self, collection: str, names: Sequence[str]) -> dict[str, FoundEntity]:
         """Look up each name; the first lookup runs alone, so that no others are sent if the server is down."""
@@ -142,7 +150,7 @@ class EntityLookup:
     def _parents_ignoring_case(self, collection: str, name: str) -> list[str]:
         """Return possible parents; only the service name, which comes from the settings, must match exactly."""
         service, *rest = split_fqn(name)
-        if LIST_PARENT[collection][1] == 1:
+        if LIST_PARENT[collection].name_parts == 1:
             return [fqn(service)]
         folded_parent = fqn(service, rest[0]).casefold()
         parent_collection = {"tables": "databases", "apiEndpoints": "apiCollections"}[collection]
@@ -154,7 +162,7 @@ class EntityLookup:
         cached = self._cached(collection, parent)
         if cached is not None and not refresh:
             return cached
-        pages = self._client.pages(collection, **{LIST_PARENT[collection][0]: parent, "include": "all"})
+        pages = self._client.pages(collection, **{LIST_PARENT[collection].parameter: parent, "include": "all"})
         entities = {str(entity["fullyQualifiedName"]): FoundEntity.of(entity) for page in pages for entity in page}
         lifetime = _CACHE_SECONDS * 1_000_000 if split_fqn(parent)[0] == self._own_service else 0
         self._lists[collection, parent] = _Listing(entities, self._clock() + lifetime)
@@ -166,7 +174,7 @@ class EntityLookup:
 
 def parent_of(collection: str, name: str) -> str:
     """Return the name of the parent under which an entity is listed."""
-    return fqn(*split_fqn(name)[: LIST_PARENT[collection][1]])
+    return fqn(*split_fqn(name)[: LIST_PARENT[collection].name_parts])
 
 
 def column_paths(entity: dict[str, Any]) -> list[tuple[str, ...]]:
@@ -181,7 +189,7 @@ def columns_of(entity: dict[str, Any]) -> list[dict[str, Any]]:
     return entity.get("columns") or data_model.get("columns") or message.get("schemaFields") or []
 
 
-def _column_paths(columns: list[dict[str, Any]], parent_path: tuple[str, ...]) -> Any:
+def _column_paths(columns: list[dict[str, Any]], parent_path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     for column in columns:
         path = (*parent_path, column["name"])
         yield path

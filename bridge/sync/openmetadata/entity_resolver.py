@@ -46,8 +46,8 @@ def completed_unless_changed(desired: DesiredEntity, now: int) -> Completed | No
         return item.complete(Outcome.UNCHANGED, item.reason)
     if item.outcome in ABANDONED:
         return item.complete(Outcome(item.outcome), item.reason)
-    recent = item.completed_at is not None and now < item.completed_at + UNRESOLVED_RETRY_US
-    if item.outcome == Outcome.UNRESOLVED and recent:
+    is_recent = item.completed_at is not None and now < item.completed_at + UNRESOLVED_RETRY_US
+    if item.outcome == Outcome.UNRESOLVED and is_recent:
         return item.complete(Outcome.UNRESOLVED, item.reason)
     return None
 
@@ -83,14 +83,14 @@ class EntityResolver:
         Entities that this bridge created under other names of the dataset do not count as foreign.
         """
         preferred = desired.preferred
-        candidates = self._existing_candidates(desired, found)
+        existing = self._existing_candidates(desired, found)
         exact = found[preferred.collection].get(preferred.own.fqn)
         if exact is not None and not exact.deleted:
             remote = exact.remote(preferred.collection, preferred.own.fqn)
             return ResolvedEntity(desired, preferred, remote, reused=self._created_by_us(desired, remote))
         foreign = {
             id_: (candidate, remote)
-            for id_, (candidate, remote) in candidates.items()
+            for id_, (candidate, remote) in existing.items()
             if not self._created_by_us(desired, remote)
         }
         if len(foreign) > 1:
@@ -99,14 +99,14 @@ class EntityResolver:
             return desired.unresolved(reason)
         for candidate, remote in foreign.values():
             return ResolvedEntity(desired, candidate, remote)
-        creation_blocks = [
-            (candidate, self._parents.creation_blocked_by(candidate.parents, candidate.own.fqn))
+        block_reasons = [
+            self._parents.creation_blocked_by(candidate.parents, candidate.own.fqn)
             for candidate in desired.candidates
         ]
-        allowed = next((candidate for candidate, reason in creation_blocks if reason is None), None)
-        if allowed is None:
-            return desired.unresolved(str(creation_blocks[0][1]))
-        own = next((remote for candidate, remote in candidates.values() if candidate is allowed), None)
+        if None not in block_reasons:
+            return desired.unresolved(str(block_reasons[0]))
+        allowed = desired.candidates[block_reasons.index(None)]
+        own = next((remote for candidate, remote in existing.values() if candidate is allowed), None)
         if own is not None:
             return ResolvedEntity(desired, allowed, own, reused=True)
         deleted = found[allowed.collection].get(allowed.own.fqn)

@@ -20,8 +20,8 @@ from bridge.sync.openmetadata.governance_plan import (
     GovernanceDiff,
     GovernanceRecord,
     describe_conflict,
+    describe_rejected_fields,
     describe_remote_changes,
-    rejected_fields,
     with_remote_elements,
     without_missing_columns,
 )
@@ -52,7 +52,7 @@ class GovernancePusher:
         access, may_create = ctx.options.vocabulary.access, ctx.options.create == "all"
         self._references = GovernanceReferences(ctx.client, access, may_create=may_create)
         self._dry_run_references = GovernanceReferences(ctx.client, access, may_create=may_create, dry_run=True)
-        self._policy: dict[FieldPath, MergePolicy] = {
+        self._policy_by_field: dict[FieldPath, MergePolicy] = {
             tuple(name.split(".")): policy for name, policy in ctx.options.conflicts_by_field
         }
         #: Conflict policies that an operator chose for single fields of a dataset.
@@ -137,7 +137,8 @@ class GovernancePusher:
         other_changes = {path: value for path, value in change.changes.items() if path not in display_names}
         try:
             operations = build_patch(entity, other_changes, change.references)
-            entity = self._patch(desired, entity, operations) if operations else entity
+            if operations:
+                entity = self._patch(desired, entity, operations)
         except TargetRejected as error:
             if error.status == _PRECONDITION_FAILED or len(other_changes) == 1:
                 raise
@@ -230,7 +231,9 @@ class GovernancePusher:
     def _policies(self, key: bytes, fields: Iterable[FieldPath]) -> dict[FieldPath, MergePolicy]:
         default = self._ctx.options.conflicts
         return {
-            path: self.overrides.get((key, path)) or self._policy.get(path) or self._policy.get(path[:1], default)
+            path: self.overrides.get((key, path))
+            or self._policy_by_field.get(path)
+            or self._policy_by_field.get(path[:1], default)
             for path in fields
         }
 
@@ -259,7 +262,7 @@ class GovernancePusher:
         messages = [
             *change.problems,
             *describe_remote_changes(change.remote.fields),
-            *rejected_fields(change.local, change.remote, remote_fields),
+            *describe_rejected_fields(change.local, change.remote, remote_fields),
         ]
         outcome = Outcome.UNRESOLVED if change.problems else Outcome.PUSHED
         remote = RemoteReference(desired.remote.type, f"{desired.remote.id}/governance", desired.remote.name)
@@ -288,14 +291,14 @@ def _equal_when_stored(local: FieldValues, remote_fields: FieldValues) -> dict[F
 def _unresolved_owners(
     desired: DesiredGovernance, remote_fields: Mapping[FieldPath, FieldValue], resolved: Container[str]
 ) -> dict[str, str]:
-    """Return owners that no longer resolve but are still assigned on the server, so no user has removed them."""
-    owners = desired.item.read_record(GovernanceRecord).owners
-    assigned = as_set(remote_fields.get(mapped.OWNERS))
+    """Return owners that cannot be resolved any more but are still assigned on the server, by name in the file."""
+    recorded_owners = desired.item.read_record(GovernanceRecord).owners
+    assigned_owners = as_set(remote_fields.get(mapped.OWNERS))
     desired_owners = as_set(desired.local.get(mapped.OWNERS))
     return {
         name: remote_name
-        for name, remote_name in owners.items()
-        if name in desired_owners and name not in resolved and remote_name in assigned
+        for name, remote_name in recorded_owners.items()
+        if name in desired_owners and name not in resolved and remote_name in assigned_owners
     }
 
 
@@ -305,7 +308,6 @@ def _diff_failed(desired: DesiredGovernance, error: LineageBridgeError) -> Gover
 
 def _diff_without_entity(completed: Completed) -> GovernanceDiff:
     """Return the diff of a dataset without an entity: a problem only if governance should have been pushed."""
-    expected = completed.outcome in (Outcome.UNWANTED, Outcome.OFF)
-    return GovernanceDiff(
-        completed.item.key, None, {}, RemoteChanges({}, []), [] if expected else [completed.reason or ""], {}
-    )
+    is_excluded = completed.outcome in (Outcome.UNWANTED, Outcome.OFF)
+    problems = [] if is_excluded else [completed.reason or ""]
+    return GovernanceDiff(completed.item.key, None, {}, RemoteChanges({}, []), problems, {})

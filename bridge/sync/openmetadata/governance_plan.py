@@ -1,6 +1,6 @@
 """Plans a governance change: diff, missing references, messages."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import msgspec
@@ -73,12 +73,13 @@ def without_missing_columns(desired: DesiredGovernance, entity: JsonObject) -> t
     }
     if not missing:
         return desired, []
-    local, sent, read = (
-        {path: value for path, value in fields.items() if path not in missing}
-        for fields in (desired.local, desired.base.sent, desired.base.read)
-    )
+    base = desired.base._replace(sent=_without(desired.base.sent, missing), read=_without(desired.base.read, missing))
     notes = [f"column {name} does not exist" for name in sorted({path[1] for path in missing & desired.local.keys()})]
-    return desired._replace(local=local, base=desired.base._replace(sent=sent, read=read)), notes
+    return desired._replace(local=_without(desired.local, missing), base=base), notes
+
+
+def _without(fields: FieldValues, paths: Container[FieldPath]) -> dict[FieldPath, FieldValue]:
+    return {path: value for path, value in fields.items() if path not in paths}
 
 
 def with_remote_elements(value: FieldValue, remote: FieldValue, stored: FieldValue) -> FieldValue:
@@ -119,7 +120,7 @@ def describe_remote_changes(fields: FieldValues) -> list[str]:
     ]
 
 
-def rejected_fields(local: FieldValues, remote: RemoteChanges, stored: FieldValues) -> list[str]:
+def describe_rejected_fields(local: FieldValues, remote: RemoteChanges, stored: FieldValues) -> list[str]:
     """Return messages about fields that the server did not accept."""
     undecided = {conflict.path for conflict in remote.conflicts} | remote.fields.keys()
     messages = []
@@ -142,9 +143,9 @@ def describe_conflict(conflict: Conflict) -> str:
 
 def format_value(value: FieldValue) -> str:
     """Format a value on one line."""
-    if value is None:
-        return "nothing"
-    return ", ".join(sorted(value)) or "nothing" if isinstance(value, frozenset) else repr(value)
+    if isinstance(value, frozenset):
+        return ", ".join(sorted(value)) or "nothing"
+    return "nothing" if value is None else repr(value)
 
 
 class ChangeResolver:
@@ -181,22 +182,21 @@ class ChangeResolver:
     def resolve(self, changes: FieldValues, owners: Mapping[str, tuple[str, str]]) -> dict[FieldPath, FieldValue]:
         """Return the changes that can be applied."""
         self._owners = {**self._owners, **owners}
-        ordered = sorted(
-            changes, key=lambda path: (path != mapped.DOMAIN, path)
-        )  # data products are created in their domain
-        return {path: value for path in ordered for value in self._resolve_field(path, changes[path])}
+        # the domain comes first, because data products are created in their domain
+        ordered_paths = sorted(changes, key=lambda path: (path != mapped.DOMAIN, path))
+        resolved = {path: self._resolve_field(path, changes[path]) for path in ordered_paths}
+        return _without(resolved, self._dropped)
 
-    def _resolve_field(self, path: FieldPath, value: FieldValue) -> Iterable[FieldValue]:
-        """Return the value to set, or nothing if the field cannot be changed."""
+    def _resolve_field(self, path: FieldPath, value: FieldValue) -> FieldValue:
+        """Return the value to set. A field that refers to a missing entity is added to the dropped fields."""
         if value is None:
-            return [None]
+            return None
         if (find_element := self._element_finder(path)) is not None:
-            return [self._resolve_set(path, value, find_element)]
+            return self._resolve_set(path, value, find_element)
         find_value = self._value_finder(path, value)
-        if find_value is None or self._find_all([str(value)], find_value):
-            return [value]
-        self._dropped.add(path)
-        return []
+        if find_value is not None and not self._find_all([str(value)], find_value):
+            self._dropped.add(path)
+        return value
 
     def _element_finder(self, path: FieldPath) -> Callable[[str], object] | None:
         """Return a function that looks up the elements of a set field; return None for other fields."""
@@ -219,7 +219,8 @@ class ChangeResolver:
 
     def _resolve_set(self, path: FieldPath, value: FieldValue, find_element: Callable[[str], object]) -> FieldValue:
         """Return the elements of a set that exist on the server. Assigned elements are not looked up."""
-        assigned, new = as_set(self._stored.get(path)), as_set(value) - as_set(self._stored.get(path))
+        assigned = as_set(self._stored.get(path))
+        new = as_set(value) - assigned
         existing = frozenset(self._find_all(sorted(new), find_element))
         if new - existing:
             self._missing[path] = new - existing

@@ -50,7 +50,7 @@ class GovernanceReferences:
             self._emails = None
 
     def owner(self, name: str) -> OwnerReference:
-        """Find a user or team by email address or name; may create a missing team."""
+        """Find a user or team by email address or name; creates a missing team if allowed."""
         return self._cached(("owner", name), lambda: self._find_owner(name))
 
     def tag(self, name: str, entity: str) -> str:
@@ -69,12 +69,12 @@ class GovernanceReferences:
         return self._cached(("term", name), lambda: self._ensure(name, "glossaryTerms", "glossary", "glossaries"))
 
     def domain(self, name: str) -> str:
-        """Find the id of a domain; a missing domain may be created."""
+        """Return the id of a domain; creates a missing domain if allowed."""
         body = {"name": name, "description": _DESCRIPTION, "domainType": "Aggregate"}
         return self._cached(("domain", name), lambda: self._find_or_create("domains", name, body))
 
     def product(self, name: str, domain: str | None) -> str:
-        """Find the id of a data product; a missing data product may be created in this domain."""
+        """Return the id of a data product; creates a missing data product in this domain if allowed."""
         if domain is None:
             return self._cached(("product", name), lambda: self._find_or_create("dataProducts", name, None))
         body = {"name": name, "description": _DESCRIPTION, "domains": [domain]}
@@ -93,12 +93,12 @@ class GovernanceReferences:
 
     def _find_owner(self, name: str) -> OwnerReference:
         if "@" in name:
-            local = name.partition("@")[0]
-            user = self._client.get("users", local)
+            local_part, _, _ = name.partition("@")
+            user = self._client.get("users", local_part)
             if user and str(user.get("email", "")).lower() == name.lower():
                 return _owner_reference(user, "user")
             owner = self._owners_by_email().get(name.lower())
-            if owner is None and (team := self._client.get("teams", local)):
+            if owner is None and (team := self._client.get("teams", local_part)):
                 return _owner_reference(team, "team")
             if owner is None:
                 raise TargetRejected(f"no user or team has the email address {name}", _NOT_FOUND)

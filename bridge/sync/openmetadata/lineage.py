@@ -15,7 +15,7 @@ from bridge.sync.openmetadata.edge_writer import (
     DeletedEdge,
     DesiredEdge,
     LineageRecord,
-    details,
+    edge_content,
     remove_edge,
     write_edges,
 )
@@ -63,7 +63,7 @@ class EdgePlan(NamedTuple):
 class _EdgePlanResult(NamedTuple):
     """Result of a plan, with the edges that were written and deleted."""
 
-    result: Completed | Failure
+    item_result: Completed | Failure
     written: list[EdgeRecord]
     deleted: list[EdgeRecord]
     #: Items whose entity may no longer exist.
@@ -84,16 +84,16 @@ class LineagePusher:
         for plan in plans:
             groups.setdefault(plan.group, []).append(plan)
         self._record_intent(plans)
-        results = [
-            result
+        plan_results = [
+            plan_result
             for group_results in self._ctx.requests.map(self._write_all, groups.values(), _not_attempted)
-            for result in group_results
+            for plan_result in group_results
         ]
         return BatchResult(
-            [result.result for result in results],
-            edges_written=[edge for result in results for edge in result.written],
-            edges_deleted=[edge for result in results for edge in result.deleted],
-            to_verify={key for result in results for key in result.to_verify},
+            [plan_result.item_result for plan_result in plan_results],
+            edges_written=[edge for plan_result in plan_results for edge in plan_result.written],
+            edges_deleted=[edge for plan_result in plan_results for edge in plan_result.deleted],
+            to_verify={key for plan_result in plan_results for key in plan_result.to_verify},
         )
 
     def _record_intent(self, plans: Sequence[EdgePlan]) -> None:
@@ -120,8 +120,9 @@ class LineagePusher:
             items_by_key = self._ctx.items.get("dataset", keys) | self._ctx.items.get("job", keys)
             names = {key: item.remote.name for key, item in items_by_key.items() if item.remote}
             for edge in plan.deletes:
-                pair = names.get(edge.source_key, edge.source.id), names.get(edge.target_key, edge.target.id)
-                yield PlanStep("delete", "edge", " -> ".join(pair))
+                source_name = names.get(edge.source_key, edge.source.id)
+                target_name = names.get(edge.target_key, edge.target.id)
+                yield PlanStep("delete", "edge", f"{source_name} -> {target_name}")
             available = names | dict(planned_names)
             for source, name in plan.unresolved_endpoints.items():
                 if source in available and plan.item.key in available:
@@ -130,7 +131,7 @@ class LineagePusher:
                     yield PlanStep("wait", "edge", f"{name} -> {available.get(plan.item.key, 'missing entity')}")
 
     def count_expected(self) -> Iterator[ExpectedCount]:
-        """Count, without requests, the expected edges and those of them that have not been pushed yet."""
+        """Count the expected edges and the edges that have not been pushed yet; sends no requests."""
         if self._ctx.options.track_lineage:
             for items in self._ctx.items.batches("lineage", _COUNT_BATCH):
                 yield self._count(list(self._plan_edges(items)))
@@ -143,14 +144,12 @@ class LineagePusher:
         excluded = {key for key, item in items.items() if item.outcome in EXCLUDED}
         pushed, outdated = 0, 0
         for plan in plans:
-            upserted, deleted = (
-                {desired.source_key for desired, _ in plan.upserts},
-                {edge.source_key for edge in plan.deletes},
-            )
+            upserted = {desired.source_key for desired, _ in plan.upserts}
+            deleted = {edge.source_key for edge in plan.deletes}
             pushed += len(records[plan.item.key].keys() - upserted - deleted)
-            outdated += len(upserted) + (
-                0 if plan.item.key in excluded else len(plan.unresolved_endpoints.keys() - excluded)
-            )
+            outdated += len(upserted)
+            if plan.item.key not in excluded:
+                outdated += len(plan.unresolved_endpoints.keys() - excluded)
         return ExpectedCount("lineage", pushed + outdated, outdated)
 
     def _plan_edges(self, items: Sequence[SyncItem]) -> Iterator[EdgePlan]:
@@ -189,18 +188,19 @@ class LineagePusher:
             else:
                 desired_edges[source] = self._desired_edge(item.key, source, edge, endpoints, names)
         for source, desired in sorted(desired_edges.items()):
-            record = records.get(source)
-            if not desired.is_written(record):
-                plan.upserts.append((desired, record))
-            if record and not record.connects(desired.source, desired.target):
-                plan.deletes.append(record)
+            previous = records.get(source)
+            if not desired.is_written(previous):
+                plan.upserts.append((desired, previous))
+            if previous and not previous.connects(desired.source, desired.target):
+                plan.deletes.append(previous)
             plan.notes.extend(desired.notes)
-        plan.deletes.extend(
-            record
-            for source, record in sorted(records.items())
-            if source not in desired_edges
-            and not (source in plan.unresolved_endpoints and any(map(endpoints.is_unresolved, (source, item.key))))
-        )
+        for source, record in sorted(records.items()):
+            # an edge is kept while an operator has to choose the entity of its source or target
+            is_kept = source in plan.unresolved_endpoints and (
+                endpoints.is_unresolved(source) or endpoints.is_unresolved(item.key)
+            )
+            if source not in desired_edges and not is_kept:
+                plan.deletes.append(record)
         if item.fingerprint is None:
             plan.possibly_restored.extend(_previously_deleted(item, desired_edges.values()))
         return plan
@@ -217,9 +217,9 @@ class LineagePusher:
         column_edges = edge.columns if self._ctx.options.track_column_lineage else ()
         mapped_details = mapped.lineage_details(source, target, column_edges)
         pipeline = endpoints.remote(edge.job) if edge.job and edge.source else None
-        other_jobs = f"Also made by {', '.join(names.jobs(edge.other_jobs))}" if edge.other_jobs else None
+        other_jobs = f"Also made by {', '.join(names.job_names(edge.other_jobs))}" if edge.other_jobs else None
         description = "\n".join(filter(None, (mapped_details.description, other_jobs))) or None
-        content = details(mapped_details.columns, edge.sql, description, pipeline)
+        content = edge_content(mapped_details.columns, edge.sql, description, pipeline)
         source_remote, target_remote = endpoints.remote(source_key), endpoints.remote(target_key)
         assert source_remote is not None and target_remote is not None  # noqa: S101, PT018 - checked by the caller
         columns_versions = (endpoints.columns_version(source_key), endpoints.columns_version(target_key))
@@ -250,7 +250,9 @@ class LineagePusher:
                 if failure is not None:
                     raise failure
             for record in plan.deletes:
-                deleted_edges += filter(None, [remove_edge(self._ctx.client, record)])
+                deleted_edge = remove_edge(self._ctx.client, record)
+                if deleted_edge is not None:
+                    deleted_edges.append(deleted_edge)
                 deleted_records.append(record)
             for edge in plan.possibly_restored:
                 edge.delete_if_restored(self._ctx.client)
@@ -310,5 +312,5 @@ class _EdgeNames:
         """Return the display name of a dataset or job."""
         return " ".join(self._names[key])
 
-    def jobs(self, jobs: Sequence[bytes]) -> list[str]:
+    def job_names(self, jobs: Sequence[bytes]) -> list[str]:
         return sorted(self._names[job].name for job in jobs)

@@ -59,10 +59,11 @@ class ObservationComparison:
 
     def compare_deleted(self, pusher: ObservationPusher) -> Iterator[ComparedBatch]:
         """Find deleted observations that exist again at their old locations."""
-        for items in self._ctx.items.with_record(pusher.kind, _BATCH_SIZE):
+        for items in self._ctx.items.batches_with_record(pusher.kind, _BATCH_SIZE):
             locations = [(item, location) for item in items for location in self._stale_locations(item)]
             rows_by_location = self._ctx.pool.map(
-                lambda entry: pusher.read_remote(entry[1].entity, entry[1].timestamp, entry[1].timestamp), locations
+                lambda location: pusher.read_remote(location.entity, location.timestamp, location.timestamp),
+                [location for _, location in locations],
             )
             differences = [
                 _difference(item, location, RESTORED)
@@ -72,7 +73,7 @@ class ObservationComparison:
             yield ComparedBatch(pusher.kind, len(locations), differences)
 
     def _stale_locations(self, item: SyncItem) -> list[ObservationLocation]:
-        """Return locations other than the current one that an item may occupy."""
+        """Return locations, other than the current one, at which the observation of an item may still exist."""
         if item.remote is not None and item.outcome not in (Outcome.PUSHED, Outcome.UNCHANGED):
             return []  # its observation was left in place
         return stale_locations(
@@ -90,15 +91,15 @@ class ObservationComparison:
 
 
 def _read_rows(pusher: ObservationPusher, items: Sequence[SyncItem]) -> dict[int, list[JsonObject]] | None:
-    """Return rows of one entity by time; None if the entity does not exist."""
-    times = [_location(item).timestamp for item in items]
-    rows = pusher.read_remote(_location(items[0]).entity, min(times), max(times))
+    """Read the observations of one entity, by timestamp; None if the entity does not exist."""
+    timestamps = [_location(item).timestamp for item in items]
+    rows = pusher.read_remote(_location(items[0]).entity, min(timestamps), max(timestamps))
     if rows is None:
         return None
-    rows_by_time: dict[int, list[JsonObject]] = {}
+    rows_by_timestamp: dict[int, list[JsonObject]] = {}
     for row in rows:
-        rows_by_time.setdefault(int(row["timestamp"]), []).append(row)
-    return rows_by_time
+        rows_by_timestamp.setdefault(int(row["timestamp"]), []).append(row)
+    return rows_by_timestamp
 
 
 def _location(item: SyncItem) -> ObservationLocation:

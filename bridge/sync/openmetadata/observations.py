@@ -50,7 +50,7 @@ class ObservationRecord(ItemRecord, frozen=True):
 
 
 class Observation(NamedTuple):
-    """What an entity should have at a time in milliseconds."""
+    """An observation that an entity should have; the time is in milliseconds."""
 
     entity: RemoteReference
     #: Key of the entity's item.
@@ -58,7 +58,7 @@ class Observation(NamedTuple):
     at: int
     #: Builds the body for a timestamp; an entity has one observation per timestamp.
     build_body: Callable[[int], JsonObject]
-    #: Content regardless of the timestamp; without it, a change of the timestamp is a change of the content.
+    #: Content without the timestamp; if None, a change of the timestamp counts as a change of the content.
     content: Any = None
 
     def fingerprint(self, body: JsonObject) -> bytes:
@@ -141,7 +141,7 @@ class ObservationPusher(ABC):
     def _plan(self, items: Sequence[SyncItem]) -> list[DesiredObservation | Completed]:
         """Return the desired observation of each item at its own timestamp, or a completed item."""
         observations = zip(items, self.read_observations(items), strict=True)
-        by_time = sorted(observations, key=lambda entry: (getattr(entry[1], "at", 0), entry[0].key))
+        by_time = sorted(observations, key=_time_and_key)
         used_ids: set[str] = set()
         planned: list[DesiredObservation | Completed] = []
         for item, observation in by_time:
@@ -160,7 +160,7 @@ class ObservationPusher(ABC):
         return ()
 
     def _timestamp(self, item: SyncItem, observation: Observation, used_ids: set[str]) -> int:
-        """Return the first millisecond from the time of an observation at which no other item has one."""
+        """Return the first timestamp, at or after the time of an observation, that no other item occupies."""
         timestamp = observation.at
         while not self._is_free(item, f"{observation.entity.id}/{timestamp}", used_ids):
             timestamp += 1
@@ -175,7 +175,7 @@ class ObservationPusher(ABC):
         return results
 
     def _record_with_attempt(self, desired: DesiredObservation) -> ItemRecord:
-        """Record that includes the location that is about to be written."""
+        """Return the record of an item, extended by the location that is about to be written."""
         record = desired.item.read_record(ObservationRecord)
         attempted = tuple(dict.fromkeys([*record.attempted, desired.location]))
         return ObservationRecord(attempted, record.previous)
@@ -193,13 +193,18 @@ class ObservationPusher(ABC):
         """Push the observations of one entity."""
 
 
-def completed_at(desired: DesiredObservation) -> Completed:
+def _time_and_key(entry: tuple[SyncItem, Observation | Completed]) -> tuple[int, bytes]:
+    item, observation = entry
+    return observation.at if isinstance(observation, Observation) else 0, item.key
+
+
+def pushed_observation(desired: DesiredObservation) -> Completed:
     """Complete an item with the location at which its observation was pushed."""
-    return pushed(desired, desired.remote, record=record_without(desired.item, desired.location))
+    return pushed(desired, desired.remote, record=record_of_previous(desired.item, desired.location))
 
 
-def record_without(item: SyncItem, current: ObservationLocation | None) -> ObservationRecord:
-    """Record of all locations but the current one, which a restored backup may contain again."""
+def record_of_previous(item: SyncItem, current: ObservationLocation | None) -> ObservationRecord:
+    """Return a record of all locations except the current one; a restored backup may contain them again."""
     record = item.read_record(ObservationRecord)
     recorded = [ObservationLocation.of(item.remote)] if item.remote else []
     locations = dict.fromkeys([*record.previous, *recorded, *record.attempted])
@@ -213,22 +218,25 @@ def stale_locations(
 ) -> list[ObservationLocation]:
     """Return locations that an item may occupy, except those that other items occupy.
 
-    The current location is included only with `with_current`.
-    Locations on an entity that was deleted and recreated under the same name no longer exist. Previous locations
-    count only while the content of the server is unknown, for example after a restore.
+    The current location is included only if `with_current` is set. Locations on an entity that was deleted and
+    recreated under the same name no longer exist. Previous locations count only while the content of the server is
+    unknown, for example after a restore.
     """
     record = item.read_record(ObservationRecord)
     recorded = {ObservationLocation.of(item.remote)} if item.remote else set()
     previous = record.previous if item.fingerprint is None else ()
     locations = {*record.attempted, *previous, *recorded}
-    return sorted(
-        location
-        for location in (locations if with_current else locations - {current})
-        if not (current and location.entity == current.entity and location.id != current.id)
-        and all(
-            occupant.key == item.key for occupant in items.find_by_remote_id(f"{location.id}/{location.timestamp}")
-        )
-    )
+    if current is not None:
+        # same name but another id: the entity was recreated
+        locations = {entry for entry in locations if entry.entity != current.entity or entry.id == current.id}
+        if not with_current:
+            locations.discard(current)
+    stale = []
+    for location in sorted(locations):
+        occupants = items.find_by_remote_id(f"{location.id}/{location.timestamp}")
+        if all(occupant.key == item.key for occupant in occupants):
+            stale.append(location)
+    return stale
 
 
 def all_failed(batch: Sequence[DesiredObservation], error: LineageBridgeError) -> list[Completed | Failure]:

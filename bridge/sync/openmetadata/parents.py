@@ -33,22 +33,22 @@ class ParentEntities:
     def create_missing(
         self, chains: Sequence[Sequence[EntityRequest]], requests: RequestPool
     ) -> dict[EntityKey, LineageBridgeError]:
-        """Create missing parents, outermost first; returns the errors of parents that could not be created."""
-        failed: dict[EntityKey, LineageBridgeError] = {}
+        """Create missing parents, outermost first; return the errors of parents that could not be created."""
+        errors: dict[EntityKey, LineageBridgeError] = {}
         for level in range(max(map(len, chains), default=0)):
-            missing = {
-                key_of(chain[level]): chain[level]
-                for chain in chains
-                if level < len(chain)
-                and key_of(chain[level]) not in self._existing
-                and not any(key_of(parent) in failed for parent in chain[:level])
-            }
+            missing: dict[EntityKey, EntityRequest] = {}
+            for chain in chains:
+                if level >= len(chain) or any(key_of(outer) in errors for outer in chain[:level]):
+                    continue
+                key = key_of(chain[level])
+                if key not in self._existing:
+                    missing[key] = chain[level]
             for request, error in requests.map(self._ensure, list(missing.values()), _creation_failed):
                 if error is None:
                     self._existing.add(key_of(request))
                 else:
-                    failed[key_of(request)] = error
-        return failed
+                    errors[key_of(request)] = error
+        return errors
 
     def _ensure(self, request: EntityRequest) -> tuple[EntityRequest, LineageBridgeError | None]:
         key = key_of(request)
@@ -59,13 +59,13 @@ class ParentEntities:
             self._client.restore(request.collection, found.id)
         return request, None
 
-    def missing(self, chains: Sequence[Sequence[EntityRequest]]) -> list[EntityRequest]:
+    def find_missing(self, chains: Sequence[Sequence[EntityRequest]]) -> list[EntityRequest]:
         """Return parents that do not exist."""
         distinct = {key_of(request): request for chain in chains for request in chain}
         return [request for request in distinct.values() if not self._exists(request)]
 
     def creation_blocked_by(self, requests: Sequence[EntityRequest], own: str) -> str | None:
-        """Return the reason why an entity must not be created; None if creating the entity is allowed."""
+        """Return the reason why an entity must not be created; None if it may be created."""
         if self._create == "nothing":
             return f"{own} is not in OpenMetadata, and openmetadata.create is nothing"
         service = requests[0]
@@ -73,16 +73,16 @@ class ParentEntities:
             return f"the service {service.fqn} is not in OpenMetadata, and openmetadata.create is entities"
         if service.fqn != self._own_service:
             for parent in requests:
-                if (deleted := self._look_up(parent)) is not None:
+                if (deleted := self._find_deleted(parent)) is not None:
                     return deleted.describe_deletion(parent.fqn)
         return None
 
     def _exists(self, request: EntityRequest) -> bool:
-        self._look_up(request)
+        self._find_deleted(request)  # caches whether the parent exists
         return key_of(request) in self._existing
 
-    def _look_up(self, request: EntityRequest) -> FoundEntity | None:
-        """Look up a parent and cache whether it exists; returns the parent only if it is soft-deleted."""
+    def _find_deleted(self, request: EntityRequest) -> FoundEntity | None:
+        """Look up a parent, and return it only if it is soft-deleted."""
         key = key_of(request)
         if key in self._existing:
             return None

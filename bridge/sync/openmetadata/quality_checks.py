@@ -53,7 +53,8 @@ class QualityCheckPusher:
         ]
         # test cases of a deleted table need no deletion: the server deletes them with the table
         replaced = [result.item for result in moved if result.remote or result.reason == _WITHDRAWN]
-        datasets = {case.item.key: case.dataset for case in split_plan(planned)[1]}
+        _, desired_cases = split_plan(planned)
+        datasets = {case.item.key: case.dataset for case in desired_cases}
         return BatchResult(
             results,
             to_verify=items_to_verify("dataset", results, datasets),

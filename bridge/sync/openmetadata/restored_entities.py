@@ -59,12 +59,12 @@ class RestoredEntityComparison:
     def compare(self) -> Iterator[ComparedBatch]:
         """Check all deleted edges, then all deleted entities."""
         if self._ctx.options.track_lineage:
-            yield from map(self._compare_deleted_edges, self._ctx.items.with_record("lineage", _BATCH_SIZE))
-        yield from map(self._compare_deleted_entities, self._ctx.items.with_record(DELETION, _BATCH_SIZE))
+            yield from map(self._compare_deleted_edges, self._ctx.items.batches_with_record("lineage", _BATCH_SIZE))
+        yield from map(self._compare_deleted_entities, self._ctx.items.batches_with_record(DELETION, _BATCH_SIZE))
 
     def _compare_deleted_edges(self, items: Sequence[SyncItem]) -> ComparedBatch:
         edges = [(item.key, edge) for item in items for edge in item.read_record(LineageRecord).deleted]
-        restored = self._ctx.pool.map(lambda entry: entry[1].is_restored(self._ctx.client), edges)
+        restored = self._ctx.pool.map(lambda edge: edge.is_restored(self._ctx.client), [edge for _, edge in edges])
         differences = [
             Difference(
                 "lineage", key, f"{self._endpoint_name(edge.source)} -> {self._endpoint_name(edge.target)}", RESTORED
@@ -95,7 +95,7 @@ class RestoredEntityComparison:
         return ComparedBatch(DELETION, len(deleted), differences)
 
     def _endpoint_name(self, endpoint: RemoteReference) -> str:
-        """Return the name of an endpoint from an item that refers to it, from its deletion record, or else its id."""
+        """Return the name of an endpoint from its item or its deletion record; without either, return the id."""
         deletion = self._ctx.items.find_deletion(endpoint.id)
         deleted = DeletedEntity.of(deletion) if deletion else None
         names = (item.remote.name for item in self._ctx.items.find_by_remote_id(endpoint.id) if item.remote)

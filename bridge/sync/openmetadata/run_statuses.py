@@ -17,8 +17,8 @@ from bridge.sync.openmetadata.observations import (
     ObservationLocation,
     ObservationPusher,
     all_failed,
-    completed_at,
-    record_without,
+    pushed_observation,
+    record_of_previous,
     stale_locations,
 )
 from bridge.sync.sync_item import Completed, Failure, Outcome, RemoteReference, SyncItem, fingerprint
@@ -63,14 +63,15 @@ class RunStatusSource:
         }
 
     def _task_names(self, jobs: dict[bytes, SyncItem]) -> dict[bytes, dict[bytes, list[str]]]:
-        """Return names of the remote tasks of each action, by job and action."""
+        """Return the names of the tasks that represent each action in OpenMetadata, by job and action."""
         logical_jobs = read_jobs(self._ctx.db, self._ctx.org, self._ctx.options.folding, jobs).logical
         task_names: dict[bytes, dict[bytes, list[str]]] = {job: {} for job in jobs}
         for job, logical_job in logical_jobs.items():
             remote_tasks = set(jobs[job].read_record(EntityRecord).tasks)
             for task in logical_job.tasks:
-                for action in task.actions if entity_name(task.name).name in remote_tasks else ():
-                    task_names[job].setdefault(action, []).append(task.name)
+                if entity_name(task.name).name in remote_tasks:
+                    for action in task.actions:
+                        task_names[job].setdefault(action, []).append(task.name)
         return task_names
 
 
@@ -92,9 +93,8 @@ def _content(run: CanonicalRun, names: Mapping[bytes, str], task_names: Mapping[
 
 
 def _usages(used: Sequence[CanonicalDatasetUsage], names: Mapping[bytes, str]) -> tuple[DatasetUsage, ...]:
-    usage_by_name = {
-        names[usage.dataset]: usage for usage in used if usage.dataset in names
-    }  # two datasets may share one entity
+    # two datasets may share one entity
+    usage_by_name = {names[usage.dataset]: usage for usage in used if usage.dataset in names}
     return tuple(
         DatasetUsage(name, usage.rows, usage.bytes, usage.version) for name, usage in sorted(usage_by_name.items())
     )
@@ -127,7 +127,7 @@ class RunStatusPusher(ObservationPusher):
         self._source = RunStatusSource(ctx)
 
     def plan(self, items: Sequence[SyncItem], names: Mapping[bytes, str]) -> Iterator[PlanStep]:
-        """Count the statuses to push per pipeline; `names` are pipelines that the same push would create."""
+        """Count the statuses to push per pipeline; `names` contains pipelines that the same push would create."""
         results, desired = split_plan(self._plan(items))
         counts = Counter(status.entity.name for status in desired)
         waiting = [
@@ -165,7 +165,9 @@ class RunStatusPusher(ObservationPusher):
         completed, locations = retraction
         for location in locations:
             self._ctx.client.delete_status(location.entity, location.timestamp)
-        return completed._replace(remote=None, fingerprint=_NO_STATUS, record=record_without(completed.item, None))
+        return completed._replace(
+            remote=None, fingerprint=_NO_STATUS, record=record_of_previous(completed.item, None)
+        )
 
     def _send_batch(self, batch: Sequence[DesiredObservation]) -> list[Completed | Failure]:
         return self._ctx.requests.send_in_halves(batch, self._put, all_failed)
@@ -175,7 +177,7 @@ class RunStatusPusher(ObservationPusher):
             for location in status.stale:
                 self._ctx.client.delete_status(location.entity, location.timestamp)
         self._ctx.client.put_statuses(batch[0].entity.name, [status.request for status in batch])
-        return [completed_at(status) for status in batch]
+        return [pushed_observation(status) for status in batch]
 
 
 def _observation(item: SyncItem, run: DescribedRun | None) -> Observation | Completed:
@@ -187,4 +189,5 @@ def _observation(item: SyncItem, run: DescribedRun | None) -> Observation | Comp
 
 
 def _retraction_failed(retraction: _Retraction, error: LineageBridgeError) -> Completed | Failure:
-    return Failure(retraction[0].item, error)
+    completed, _ = retraction
+    return Failure(completed.item, error)

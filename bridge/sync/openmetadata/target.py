@@ -44,7 +44,7 @@ _OPTIONS = {
 }
 #: Kinds to whose entities other items refer.
 _REFERENCED_KINDS = ("dataset", "job", "check")
-#: Kinds whose items represent several remote objects.
+#: Kinds whose items represent several edges, which are counted one by one.
 _COUNTED_BY_EDGE = ("lineage",)
 
 
@@ -79,7 +79,7 @@ class OpenMetadataTarget:
         pool = ThreadPoolExecutor(options.concurrency, thread_name_prefix=NAME)
         requests = RequestPool(pool, client.probe, retry_if_missing)
         ctx = self._ctx = OpenMetadataContext(db, org, NAME, client, options, items, requests, pool)
-        # without options that do not affect what is pushed, because any difference triggers a full sync
+        # these options are left out: they do not affect what is pushed, but any difference triggers a full sync
         identity = options._replace(batch_size=0, concurrency=0, max_deletions=0)
         self.settings = TargetIdentity(client.url, fingerprint([identity, _MAPPING_VERSION]).hex())
         edges = EdgeStore(db, org, NAME)
@@ -126,7 +126,8 @@ class OpenMetadataTarget:
         desired, completed = self._desired(kind, items)
         results, orphaned = self._entities.find_abandoned_creations([_without_remote(result) for result in completed])
         results += self._entities.push(desired)
-        orphaned += [remote for result in results if isinstance(result, Completed) and (remote := _orphaned(result))]
+        completions = [result for result in results if isinstance(result, Completed)]
+        orphaned += [remote for result in completions if (remote := _orphaned(result))]
         return BatchResult(results, orphaned=orphaned)
 
     def plan(self, items: Sequence[SyncItem]) -> list[PlanStep]:
@@ -142,23 +143,20 @@ class OpenMetadataTarget:
         )
         steps += self._runs.plan([item for item in items if item.kind == "run"], planned_names)
         diffs = self.governance.diff([item for item in items if item.kind == "governance"])
-        steps += [
-            step for diff in sorted(diffs, key=lambda diff: diff.name or "") if diff.name for step in diff.steps()
-        ]
+        for diff in sorted(diffs, key=lambda diff: diff.name or ""):
+            if diff.name:
+                steps += diff.steps()
         for item in items:
             if item.kind == DELETION and (remote := remote_of(item)) and self._deleter.is_orphan(item):
                 steps.append(PlanStep("delete", remote.type, remote.name))
         return steps
 
     def _unchanged_steps(self, results: Sequence[Completed | Failure]) -> Iterator[PlanStep]:
-        """Return steps for items that a push would leave unchanged, with the reason."""
+        """Yield steps for items that a push would leave unchanged, with the reasons."""
         keys, graph = {result.item.key for result in results}, LineageGraph(self._ctx.db, self._ctx.org)
         names = {**graph.dataset_names(keys), **graph.job_names(keys)}
         for result in results:
-            qualified_name = names[result.item.key]
-            name = (
-                result.item.remote.name if result.item.remote else f"{qualified_name.namespace} {qualified_name.name}"
-            )
+            name = result.item.remote.name if result.item.remote else " ".join(names[result.item.key])
             if isinstance(result, Failure):
                 yield PlanStep("failed", result.item.kind, name, str(result.error))
             else:
@@ -167,15 +165,13 @@ class OpenMetadataTarget:
 
     def _desired(self, kind: str, items: Sequence[SyncItem]) -> tuple[list[DesiredEntity], list[Completed]]:
         read_desired = desired_datasets if kind == "dataset" else desired_pipelines
-        desired = list(read_desired(self._ctx.db, self._ctx.org, self._ctx.options, items))
-        return [entity for entity in desired if isinstance(entity, DesiredEntity)], [
-            result for result in desired if isinstance(result, Completed)
-        ]
+        entries = list(read_desired(self._ctx.db, self._ctx.org, self._ctx.options, items))
+        desired = [entry for entry in entries if isinstance(entry, DesiredEntity)]
+        completed = [entry for entry in entries if isinstance(entry, Completed)]
+        return desired, completed
 
     def count_expected(self) -> Iterator[ExpectedCount]:
-        yield from (
-            ExpectedCount(*counts) for counts in self._ctx.items.count_expected() if counts[0] not in _COUNTED_BY_EDGE
-        )
+        yield from (count for count in self._ctx.items.count_expected() if count.kind not in _COUNTED_BY_EDGE)
         yield from self._lineage.count_expected()
 
     def compare(self) -> Iterator[ComparedBatch]:
@@ -203,7 +199,7 @@ def _without_remote(completed: Completed) -> Completed:
 
 
 def _orphaned(completed: Completed) -> RemoteReference | None:
-    """Return the entity that this bridge created for an item and that the item no longer refers to, if any."""
+    """Return the entity that was created for an item, if the item no longer refers to that entity."""
     before = completed.item.remote
     is_orphaned = (
         before is not None

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
 
-from bridge.sync.canonical.quality import CanonicalCheckResult, read_newest, read_results
+from bridge.sync.canonical.quality import CanonicalCheckResult, read_newest_results, read_results
 from bridge.sync.openmetadata.context import contains
 from bridge.sync.openmetadata.observations import (
     DesiredObservation,
     Observation,
     ObservationLocation,
     ObservationPusher,
-    completed_at,
+    pushed_observation,
     stale_locations,
 )
 from bridge.sync.sync_item import Completed, Failure, Outcome, SyncItem, failed
@@ -22,7 +22,7 @@ from mappers.openmetadata.quality import case_result
 
 
 class CheckResultPusher(ObservationPusher):
-    """Pushes results of quality checks. Not thread-safe."""
+    """Pushes results of quality checks to their test cases. Not thread-safe."""
 
     kind, entity_kind, type = "result", "check", "testCaseResult"
     batch_size = 1_000
@@ -54,7 +54,7 @@ class CheckResultPusher(ObservationPusher):
         results: list[Completed | Failure] = []
         for desired in batch:
             try:
-                results.append(completed_at(self._post(desired)))
+                results.append(pushed_observation(self._post(desired)))
             except LineageBridgeError as error:
                 results.append(failed(desired, self._ctx.requests.record_failure(error)))
         return results
@@ -79,7 +79,7 @@ class CheckResultPusher(ObservationPusher):
         Returns the results that could not be posted again.
         """
         results = read_results(self._ctx.db, self._ctx.org, posted)
-        newest = read_newest(self._ctx.db, self._ctx.org, {result.check for result in results.values()})
+        newest = read_newest_results(self._ctx.db, self._ctx.org, {result.check for result in results.values()})
         items = self._ctx.items.get("result", {key for key, _ in newest.values()} - posted - failed_keys)
         cases = self._ctx.items.get("check", newest)
         to_verify: set[ItemKey] = set()

@@ -95,11 +95,12 @@ class WebhookTarget:
         return BatchResult(self._ctx.push_each(self._plan(items), self._send))
 
     def plan(self, items: Sequence[SyncItem]) -> list[PlanStep]:
-        requests = [notification.request for notification in split_plan(self._plan(items))[1]]
+        _, notifications = split_plan(self._plan(items))
+        requests = [notification.request for notification in notifications]
         return [PlanStep("create", "run", f"{request['job']['name']} {request['state']}") for request in requests]
 
     def count_expected(self) -> Iterator[ExpectedCount]:
-        return (ExpectedCount(*counts) for counts in self._ctx.items.count_expected())
+        yield from self._ctx.items.count_expected()
 
     def compare(self) -> Iterator[ComparedBatch]:
         """Return no batches: sent requests cannot be read back."""
