@@ -1,4 +1,4 @@
-"""What all pushers of a target share."""
+"""Context that all pushers of a target share."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
@@ -31,7 +31,7 @@ class TargetContext(NamedTuple, Generic[ClientT, OptionsT]):
         planned: Sequence[DesiredT | Completed | Failure],
         send: Callable[[DesiredT], Completed | Failure],
     ) -> list[Completed | Failure]:
-        """Send each desired item in parallel; results that the plan already contains come first."""
+        """Send the desired items in parallel; the returned list starts with the results that the plan contains."""
         results, desired = split_plan(planned)
         return results + self.requests.map(send, desired, failed)
 

@@ -29,7 +29,7 @@ class DeadLetters:
         return [(kind, bytes(key)) for kind, key in self._db.fetch_all(_FAILED_ITEMS, *self._org_and_target)]
 
     def retry(self, keys: Collection[_Key]) -> None:
-        """Push items again immediately, as if they had never failed."""
+        """Make items due immediately and clear their failure counts."""
         with self._db.transaction():
             self._items.invalidate(keys, reset_failures=True)
             self._edges.invalidate_edges_into([key for kind, key in keys if kind == "lineage"])

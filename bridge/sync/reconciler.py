@@ -106,17 +106,17 @@ class Reconciler:
 
         Returns True if a full sync was scheduled, because the target is new or its options have changed.
         """
-        target_arguments = (self._db, self._org, self.target.name)
-        record_pause(*target_arguments, None, self._clock())
+        db_and_target = (self._db, self._org, self.target.name)
+        record_pause(*db_and_target, None, self._clock())
         self.target.prepare()
-        new = enable_target(*target_arguments, self._clock())
-        previous_identity = read_target_identity(*target_arguments)
+        new = enable_target(*db_and_target, self._clock())
+        previous_identity = read_target_identity(*db_and_target)
         if previous_identity == self.target.settings:
             return new
-        write_target_identity(*target_arguments, self.target.settings)
+        write_target_identity(*db_and_target, self.target.settings)
         if previous_identity is None:
             return new
-        mark_all(*target_arguments, self._clock())
+        mark_all(*db_and_target, self._clock())
         if previous_identity.url != self.target.settings.url:
             self._invalidate_all()
         return True
@@ -350,7 +350,7 @@ class Reconciler:
             self.breaker.record_failure(str(error), _retry_after(error))
 
     def _target_responds(self) -> bool:
-        """Probe the target, at most once per batch, because a failure may be specific to one request."""
+        """Probe the target after a failure that one request may have caused; sends at most one probe per batch."""
         if self.breaker.open:
             return False
         if self._responded:

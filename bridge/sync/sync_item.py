@@ -50,7 +50,7 @@ class RemoteReference(NamedTuple):
 
 
 class ItemRecord(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a target remembers about an item; each kind of item has its own record."""
+    """What the bridge remembers about an item in a target; each kind of item has its own record type."""
 
 
 R = TypeVar("R", bound=ItemRecord)

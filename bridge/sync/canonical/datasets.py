@@ -17,14 +17,15 @@ _USED_BY_RUN = """
 EXISTS (
   SELECT 1 FROM ol_dataset m JOIN {table} x ON x.org_id = m.org_id AND x.dataset_id = m.dataset_id
   JOIN ol_run r ON r.org_id = x.org_id AND r.run_id = x.run_id
-  WHERE m.org_id = d.org_id AND m.class_id = d.dataset_id AND {which})
+  WHERE m.org_id = d.org_id AND m.class_id = d.dataset_id AND {condition})
 """
 _USED_BY_ANY_RUN = " OR ".join(
-    _USED_BY_RUN.format(table=table, which="{which}") for table in ("ol_run_output", "ol_run_input")
+    _USED_BY_RUN.format(table=table, condition="{condition}") for table in ("ol_run_output", "ol_run_input")
 )
 _WITHOUT_COMPLETE_RUN = f"""
 SELECT d.dataset_id FROM ol_dataset d WHERE d.org_id = ?1 AND d.dataset_id {{ids}}
-  AND ({_USED_BY_ANY_RUN.format(which="TRUE")}) AND NOT ({_USED_BY_ANY_RUN.format(which="r.event_type = 'COMPLETE'")})
+  AND ({_USED_BY_ANY_RUN.format(condition="TRUE")})
+  AND NOT ({_USED_BY_ANY_RUN.format(condition="r.event_type = 'COMPLETE'")})
 """
 
 

@@ -176,6 +176,6 @@ class MarquezComparison:
 
 
 def _datasets_of_run(run: JsonObject) -> set[tuple[str, str]]:
-    """Return datasets that a run read and wrote, from any producer."""
+    """Return the names of the datasets that a run read and wrote, as reported by any producer."""
     versions = [*(run.get("inputDatasetVersions") or ()), *(run.get("outputDatasetVersions") or ())]
     return {(version["datasetVersionId"]["namespace"], version["datasetVersionId"]["name"]) for version in versions}

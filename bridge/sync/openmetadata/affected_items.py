@@ -260,7 +260,7 @@ def _became_alias(completed: Completed) -> bool:
 def _runs_crossing_retirement(db: Database, org: str, rule: FoldingRule, jobs: Iterable[bytes]) -> set[bytes]:
     """Return runs that entered or left the retirement window of these jobs.
 
-    `jobs` contains a job once per changed run: n changed runs move the window by at most n runs in either direction.
+    `jobs` contains a job once per changed run, because n changed runs move the window by at most n runs.
     """
     if not rule.retire_after:
         return set()

@@ -32,7 +32,7 @@ class EntityDeleter:
         over_limit = TargetUnavailable(f"{reason}: {remedy}", 0, _BLOCKED_SECONDS)
         orphans: list[SyncItem] = []
         for item in items:
-            remote = remote_of(item)
+            remote = entity_to_delete(item)
             if pending_count > max_deletions and _counts_towards_limit(item):
                 results.append(Failure(item, over_limit))
             elif not self.is_orphan(item):
@@ -47,7 +47,7 @@ class EntityDeleter:
 
     def is_orphan(self, item: SyncItem) -> bool:
         """True if no item refers to this entity."""
-        remote = remote_of(item)
+        remote = entity_to_delete(item)
         return remote is not None and not any(
             other.kind != item.kind for other in self._items.find_by_remote_id(remote.id)
         )
@@ -56,7 +56,7 @@ class EntityDeleter:
         deleted = DeletedEntity.of(item)
         if item.remote is None and deleted and not deleted.is_restored(self._ctx.client):
             return item.complete(Outcome.UNCHANGED, "it is gone, or was restored by others")
-        remote = remote_of(item)
+        remote = entity_to_delete(item)
         assert remote is not None  # noqa: S101 - checked before
         with_tests = remote.type == "table"  # nothing else is nested in entities that the bridge creates
         response = self._ctx.client.delete(COLLECTIONS[remote.type], remote.id, recursive=with_tests)
@@ -67,11 +67,11 @@ class EntityDeleter:
 
 def _counts_towards_limit(item: SyncItem) -> bool:
     """True if a deletion counts towards the limit. Deletions of test cases do not: an asset file requested them."""
-    remote = remote_of(item)
+    remote = entity_to_delete(item)
     return remote is not None and remote.type != "testCase"
 
 
-def remote_of(item: SyncItem) -> RemoteReference | None:
-    """Return the entity to delete, or the one that was deleted before."""
+def entity_to_delete(item: SyncItem) -> RemoteReference | None:
+    """Return the entity to delete; if it was already deleted, return it from the deletion record."""
     deleted = DeletedEntity.of(item)
     return item.remote or (deleted.remote if deleted else None)

@@ -16,8 +16,8 @@ CONTENT_KEYS = ("columnsLineage", "sqlQuery", "description", "pipeline", "source
 _COLUMN_ENTRY_KEYS = ("fromColumns", "toColumn", "function")
 
 
-def normalized(edge: JsonObject | None) -> JsonObject | None:
-    """Return the part of a remote edge that can be compared."""
+def normalize(edge: JsonObject | None) -> JsonObject | None:
+    """Return the content of a remote edge in a form that can be compared."""
     if edge is None:
         return None
     lineage_details = edge.get("lineageDetails") or edge
@@ -68,7 +68,7 @@ class DeletedEdge(NamedTuple):
     def is_restored(self, client: OpenMetadataClient) -> bool:
         """True if the edge exists again with its old content."""
         remote = client.get_edge(*self.endpoint_ids)
-        content, at = normalized(remote), changed_at(remote)
+        content, at = normalize(remote), changed_at(remote)
         if content is None:
             return False
         if at is not None and self.at is not None:
@@ -190,7 +190,7 @@ def _read_edges(client: OpenMetadataClient, edges: Sequence[DesiredEdge]) -> dic
         stored = {edges[0].source.id: edge} if edge is not None else {}
     else:
         stored = client.upstream_edges(edges[0].target.type, edges[0].target.id)
-    return {source_id: normalized(edge) or {} for source_id, edge in stored.items()}
+    return {source_id: normalize(edge) or {} for source_id, edge in stored.items()}
 
 
 class _MergedEdge(NamedTuple):
@@ -239,7 +239,7 @@ def is_unchanged(client: OpenMetadataClient, record: EdgeRecord) -> bool:
     """True if an edge has not changed since it was last read. Edges that are being written are not read."""
     if record.content_hash is None:
         return True
-    remote = normalized(client.get_edge(record.source.id, record.target.id))
+    remote = normalize(client.get_edge(record.source.id, record.target.id))
     return remote is not None and content_hash(remote) == record.content_hash
 
 
@@ -249,7 +249,7 @@ def remove_edge(client: OpenMetadataClient, record: EdgeRecord) -> DeletedEdge |
     Returns the edge if it was deleted.
     """
     edge = client.get_edge(record.source.id, record.target.id)
-    remote = normalized(edge)
+    remote = normalize(edge)
     deleted = DeletedEdge(record.source, record.target, changed_at(edge), _own_hashes(record))
     if remote is None:
         return deleted if deleted.earlier_hashes else None

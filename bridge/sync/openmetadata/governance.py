@@ -192,7 +192,7 @@ class GovernancePusher:
         desired, problems = without_missing_columns(desired, entity)
         owners, owner_problems = find_all(sorted(as_set(desired.local.get(mapped.OWNERS))), references.owner)
         problems += owner_problems
-        owner_names = {name: owner.named for name, owner in owners.items()} | _unresolved_owners(
+        owner_names = {name: owner.qualified_name for name, owner in owners.items()} | _unresolved_owners(
             desired, remote_fields, owners
         )
         local = dict(desired.local)
@@ -214,7 +214,9 @@ class GovernancePusher:
         ):
             changes[mapped.SCORE] = desired.score
         resolver = ChangeResolver(references, desired.remote.type, entity, merged.fields.get(mapped.DOMAIN))
-        changes = resolver.resolve(changes, {owner.named: (owner.id, owner.type) for owner in owners.values()})
+        changes = resolver.resolve(
+            changes, {owner.qualified_name: (owner.id, owner.type) for owner in owners.values()}
+        )
         problems += [*resolver.problems, *(describe_conflict(conflict) for conflict in merged.conflicts)]
         changed_remotely = remote_changes(local, merged)
         return GovernanceChange(

@@ -22,9 +22,9 @@ _NOT_FOUND = 404
 
 
 class OwnerReference(NamedTuple):
-    """A user or team, with its name in governance fields."""
+    """A user or team; governance fields contain its qualified name, for example `team:finance`."""
 
-    named: str
+    qualified_name: str
     id: str
     type: str
 

@@ -53,8 +53,8 @@ class EdgePlan(NamedTuple):
     possibly_restored: list[DeletedEdge]
 
     @property
-    def group(self) -> bytes:
-        """Group key: plans with the same key run sequentially, because two datasets may share one entity."""
+    def group_key(self) -> bytes:
+        """Plans with the same key are executed sequentially, because two datasets may share one entity."""
         targets = [desired.target for desired, _ in self.upserts]
         targets += [edge.target for edge in self.deletes] + [edge.target for edge in self.possibly_restored]
         return targets[0].id.encode() if targets else self.item.key
@@ -82,7 +82,7 @@ class LineagePusher:
         groups: dict[bytes, list[EdgePlan]] = {}
         plans = list(self._plan_edges(items))
         for plan in plans:
-            groups.setdefault(plan.group, []).append(plan)
+            groups.setdefault(plan.group_key, []).append(plan)
         self._record_intent(plans)
         plan_results = [
             plan_result
@@ -274,8 +274,8 @@ def _interrupted(
     desired = plan.upserts[len(written)][0]
     request = {"from": desired.source.name, "to": desired.target.name, "details": desired.content}
     is_missing = isinstance(error, TargetUnavailable) and error.status == NOT_FOUND
-    keys = [key for key in (desired.target_key, desired.source_key, desired.job) if key and is_missing]
-    to_verify = [(kind, key) for key in keys for kind in ("dataset", "job")]
+    keys = [desired.target_key, desired.source_key, desired.job] if is_missing else []
+    to_verify = [(kind, key) for key in keys if key for kind in ("dataset", "job")]
     return _EdgePlanResult(Failure(plan.item, error, request), written, deleted, to_verify)
 
 

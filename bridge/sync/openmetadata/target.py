@@ -12,7 +12,7 @@ from bridge.sync.openmetadata.access_policies import AccessPolicyPusher
 from bridge.sync.openmetadata.affected_items import OpenMetadataAffectedItems
 from bridge.sync.openmetadata.comparison import OpenMetadataComparison
 from bridge.sync.openmetadata.context import OpenMetadataContext, OpenMetadataOptions, retry_if_missing
-from bridge.sync.openmetadata.deletions import EntityDeleter, remote_of
+from bridge.sync.openmetadata.deletions import EntityDeleter, entity_to_delete
 from bridge.sync.openmetadata.desired_entities import DesiredEntity, desired_datasets, desired_pipelines
 from bridge.sync.openmetadata.entities import EntityPusher
 from bridge.sync.openmetadata.entity_lookup import EntityLookup
@@ -147,7 +147,7 @@ class OpenMetadataTarget:
             if diff.name:
                 steps += diff.steps()
         for item in items:
-            if item.kind == DELETION and (remote := remote_of(item)) and self._deleter.is_orphan(item):
+            if item.kind == DELETION and (remote := entity_to_delete(item)) and self._deleter.is_orphan(item):
                 steps.append(PlanStep("delete", remote.type, remote.name))
         return steps
 
