@@ -284,9 +284,8 @@ def _is_same_dataset(first, second, compare_namespaces):
 
 
 def _is_namespace_keyword(text):
-    return text.lower() in NAMESPACE_KEYWORDS or (
-        text[:1].isalpha() and text.replace("_", "").isalnum() and text.upper() == text
-    )
+    is_uppercase_word = text[:1].isalpha() and text.replace("_", "").isalnum() and text.upper() == text
+    return is_uppercase_word or text.lower() in NAMESPACE_KEYWORDS
 
 
 def _normalize_path(path, base_dir):

@@ -127,6 +127,7 @@ def _check_key(
     is_nested = key.startswith(("transport.transports.", "transport.transport."))
     effect = ProblemEffect.events_lost if is_nested else ProblemEffect.setting_ignored
     parent_key = next((section for section in parent_sections(key) if find_key(section, accepted.keys)), None)
+    # Without types, the keys of all types are accepted.
     conf_without_types = {
         other_key: other_value for other_key, other_value in listener_conf.items() if not other_key.endswith(".type")
     }

@@ -193,6 +193,7 @@ def _map_column_lineage_facet(
     entries = read_column_lineage_facet(facet, builder.notes)
     if entries is None:
         return
+    # Declared edges apply until the next declaration: of the job, or of the dataset itself.
     declared_io = builder.event_order if context.role is DatasetRole.DECLARED else None
     declared_lineage = None
     if context.role is DatasetRole.DATASET_EVENT:

@@ -73,12 +73,10 @@ class _LogParser:
     def _add_change(self, match: "re.Match[str]", file: str, number: int) -> None:
         rows = self.report.rows
         job, status, time = match["job"], match["status"], match["time"]
-        is_restart = (
-            status == "STARTING"
-            and job in self._running
-            and rows[self._newest_rows[job]].events[-1].status != "STARTING"
-        )
-        if status in START_STATES and (job not in self._running or is_restart):
+        is_running = job in self._running
+        # A job that starts again without an end in between has been restarted.
+        is_restart = is_running and status == "STARTING" and self._last_status(job) != "STARTING"
+        if status in START_STATES and (is_restart or not is_running):
             self._newest_rows[job] = len(rows)
             self._running.add(job)
             rows.append(
@@ -95,7 +93,7 @@ class _LogParser:
                     exit_code=None,
                 )
             )
-        elif job not in self._running:
+        elif not is_running:
             message = f"{job} ends with {status}, but no log contains its start: not imported"
             self.report.problems.append(Diagnostic(file, number, "warning", message))
             return
@@ -106,6 +104,9 @@ class _LogParser:
             code = None if match["code"] is None else int(match["code"])
             rows[index] = rows[index]._replace(end=time, exit_code=code)
             self._running.remove(job)
+
+    def _last_status(self, job: str) -> str:
+        return self.report.rows[self._newest_rows[job]].events[-1].status
 
 
 def _line_kind(line: str) -> str:

@@ -71,15 +71,9 @@ def _collect_commands(root: Node, raw: bytes, variables: dict[str, str]) -> list
         if node.type == "variable_assignment":
             _record_assignment(node, raw, variables)
         if node.type == "command":
-            arguments = [
-                _resolve_word(child, raw, variables)
-                for child in node.named_children
-                if child.type not in {"variable_assignment", "file_redirect", "herestring_redirect"}
-            ]
-            redirections = _redirections(node, raw, variables)
-            if arguments:
-                pipe = node.start_byte if context.pipe is None else context.pipe
-                commands.append(ShellCommand(tuple(arguments), (*redirections, *context.redirections), pipe))
+            command = _shell_command(node, context, raw, variables)
+            if command.arguments:
+                commands.append(command)
         inner_context = context._replace(depth=context.depth + 1)
         if node.type == "redirected_statement":
             inner_context = inner_context._replace(
@@ -96,6 +90,19 @@ def _collect_commands(root: Node, raw: bytes, variables: dict[str, str]) -> list
             pending.append((children[-1], inner_context))
         pending += [(child, context_before_last) for child in reversed(children[:-1])]
     return commands
+
+
+def _shell_command(node: Node, context: _ShellContext, raw: bytes, variables: Mapping[str, str]) -> ShellCommand:
+    """Resolve a command; assignments and redirections without a program have no arguments."""
+    words = [
+        child
+        for child in node.named_children
+        if child.type not in {"variable_assignment", "file_redirect", "herestring_redirect"}
+    ]
+    arguments = tuple(_resolve_word(word, raw, variables) for word in words)
+    redirections = (*_redirections(node, raw, variables), *context.redirections)
+    pipe = node.start_byte if context.pipe is None else context.pipe
+    return ShellCommand(arguments, redirections, pipe)
 
 
 def _record_assignment(node: Node, raw: bytes, variables: dict[str, str]) -> None:
