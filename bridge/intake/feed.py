@@ -37,7 +37,10 @@ class FeedImporter:
     def import_rows(
         self, rows: Iterable[FeedRow], is_known: Callable[[RejectedInput], bool] = lambda _: False
     ) -> IntakeReport:
-        """Import rows in batches. Rows without a run are stored as rejected, unless `is_known` returns True."""
+        """Import rows in batches.
+
+        Rows that do not describe a run are stored as rejected inputs, except those that `is_known` returns True for.
+        """
         inputs = (self._parse_row(row) for row in rows)
         new_inputs = (item for item in inputs if not (isinstance(item, RejectedInput) and is_known(item)))
         return IntakeReport(*write_bodies(new_inputs, self._writer))

@@ -101,7 +101,7 @@ class MarquezMetadataSource:
         return canonical_dataset_name(self._org, namespace, name).id
 
     def _is_listed_twice(self, dataset: JsonObject, stored: StoredMetadata) -> bool:
-        """Return True if this name is an alias from a run, so that the dataset is also listed under its own name."""
+        """Return True for an alias that a run reported: Marquez also lists the dataset under its own name."""
         if stored.has_events or not is_alias(dataset):
             return False
         return not self._client.is_created_by_hand(str(dataset["namespace"]), str(dataset["name"]))

@@ -83,7 +83,9 @@ class Input(DatasetSpec):
     @model_validator(mode="after")
     def _check_manifest(self) -> "Input":
         if (self.format == "files") != (self.manifest is not None):
-            raise PydanticCustomError("manifest", "manifest is required for format files, and only there")
+            raise PydanticCustomError(
+                "manifest", "manifest is required if format is files, and not allowed otherwise"
+            )
         return self
 
 
@@ -122,7 +124,7 @@ class Output(DatasetSpec):
     @model_validator(mode="after")
     def _check_mode(self) -> "Output":
         if (self.mode == "merge") != bool(self.keys):
-            raise PydanticCustomError("keys", "keys are required for mode merge, and only there")
+            raise PydanticCustomError("keys", "keys are required if mode is merge, and not allowed otherwise")
         if self.format == "jdbc" and self.mode == "merge":
             raise PydanticCustomError(
                 "merge", "format jdbc does not support merge: use overwrite, append, or another format"

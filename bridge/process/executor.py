@@ -63,17 +63,18 @@ class PlanExecutor:
 
     def write(self) -> None:
         """Create all steps, and write the outputs."""
-        step_outputs = {planned.output.from_: planned for planned in self._plan.outputs if planned.is_step}
-        for step in self._plan.steps:
-            self.current_action = f"steps.{step.step.name}"
-            self.views.add_step(step)
-            step_output = step_outputs.get(step.step.name)
+        step_outputs = {planned.output.from_: planned for planned in self._plan.outputs if planned.is_step_output}
+        for planned_step in self._plan.steps:
+            step_name = planned_step.step.name
+            self.current_action = f"steps.{step_name}"
+            self.views.add_step(planned_step)
+            step_output = step_outputs.get(step_name)
             if step_output is not None:
                 result = self._write_output(step_output)
-                self.views.replace_with_written(step.step.name, self._writer.read_back(result))
-        for planned in self._plan.outputs:
-            if not planned.is_step:
-                self._write_output(planned)
+                self.views.replace_with_written(step_name, self._writer.read_back(result))
+        for planned_output in self._plan.outputs:
+            if not planned_output.is_step_output:
+                self._write_output(planned_output)
 
     def explain(self) -> str:
         """Create all views and return Spark's plan of each output, without writing."""
@@ -193,4 +194,6 @@ class PlanExecutor:
 def lineage_sources(plan: Plan) -> Mapping[str, Any]:
     """Return the datasets of inputs and materialized steps, by view name."""
     inputs = {planned.input.as_.lower(): planned.location for planned in plan.inputs}
-    return inputs | {planned.output.from_.lower(): planned.location for planned in plan.outputs if planned.is_step}
+    return inputs | {
+        planned.output.from_.lower(): planned.location for planned in plan.outputs if planned.is_step_output
+    }

@@ -58,7 +58,7 @@ class PlannedOutput(NamedTuple):
     was_rolled_back: bool = False
     checks: Sequence[CheckDefinition] = ()
     #: Whether this is a materialized step, not an output of the process file.
-    is_step: bool = False
+    is_step_output: bool = False
 
     @property
     def folder(self) -> str:
@@ -106,11 +106,13 @@ class Plan(NamedTuple):
         reads = {step.step.name: step.reads for step in self.steps}
         locations = {planned_input.input.as_: planned_input.location for planned_input in self.inputs}
         locations |= {
-            step_output.output.from_: step_output.location for step_output in self.outputs if step_output.is_step
+            step_output.output.from_: step_output.location
+            for step_output in self.outputs
+            if step_output.is_step_output
         }
         view = planned.output.from_
         # The view of a materialized step is the output itself, so the search starts with the views that it reads.
-        pending = list(reads.get(view, ())) if planned.is_step else [view]
+        pending = list(reads.get(view, ())) if planned.is_step_output else [view]
         sources: set[DatasetLocation] = set()
         seen: set[str] = set()
         while pending:

@@ -55,7 +55,10 @@ class Planner:
         self._now = now
 
     def plan(self, request: RunRequest) -> Plan:
-        """Resolve everything. Raises ConfigError for errors in the file, and ProcessNotReady for missing inputs."""
+        """Resolve inputs, steps and outputs of a run into a plan.
+
+        Raises ConfigError if the process file is invalid, and ProcessNotReady if the run cannot start.
+        """
         definition = request.definition
         values = bind_parameters(definition.params, request.params)
         steps, problems = load_steps(definition, request.file.parent)
@@ -94,7 +97,7 @@ class Planner:
 
     def _plan_output(self, resolved_output: "ResolvedOutput", key: str, run_id: str) -> PlannedOutput:
         """Locate the new version, its base, and an existing version with the same key."""
-        output, location, checks, is_step = resolved_output
+        output, location, checks, is_step_output = resolved_output
         publications = self._list_publications(location)
         published_tag = published_version = None
         if publications:
@@ -115,7 +118,9 @@ class Planner:
             if existing is None:
                 key, existing = self._find_file_version(location, key)
         rolled_back = _was_rolled_back(existing, publications)
-        return PlannedOutput(output, location, key, tag, published_tag, base, existing, rolled_back, checks, is_step)
+        return PlannedOutput(
+            output, location, key, tag, published_tag, base, existing, rolled_back, checks, is_step_output
+        )
 
     def _find_file_version(self, location: DatasetLocation, key: str) -> tuple[str, str | None]:
         """Return the key of the next version, and the tag of an existing version with this key, if any."""
@@ -207,7 +212,7 @@ class ResolvedOutput(NamedTuple):
     output: Output
     location: DatasetLocation
     checks: Sequence[CheckDefinition]
-    is_step: bool
+    is_step_output: bool
 
 
 def resolve_outputs(
@@ -215,21 +220,21 @@ def resolve_outputs(
 ) -> list[ResolvedOutput]:
     """Return everything to write: materialized steps, then outputs."""
 
-    def resolve(name: str, output: Output, *, is_step: bool) -> ResolvedOutput:
+    def resolve(name: str, output: Output, *, is_step_output: bool) -> ResolvedOutput:
         substituted = output.model_copy(update={"dataset": substitute(output.dataset, values, f"outputs.{name}")})
         checks = [check for check in definition.quality if check.on == name]
         if output.keys:
             checks.append(CheckDefinition(on=name, check="unique", columns=list(output.keys), name="merge keys"))
         location = _locate(substituted, definition, values, lake)
-        return ResolvedOutput(substituted, location, checks, is_step)
+        return ResolvedOutput(substituted, location, checks, is_step_output)
 
     resolved_outputs = []
     for step in definition.steps:
         if step.materialize:
             dataset = f"{definition.process.name}/{step.name}"
             step_output = Output.model_validate({"dataset": dataset, "from": step.name, "columns": step.columns})
-            resolved_outputs.append(resolve(step.name, step_output, is_step=True))
-    resolved_outputs += [resolve(output.dataset, output, is_step=False) for output in definition.outputs]
+            resolved_outputs.append(resolve(step.name, step_output, is_step_output=True))
+    resolved_outputs += [resolve(output.dataset, output, is_step_output=False) for output in definition.outputs]
     return resolved_outputs
 
 

@@ -220,7 +220,7 @@ class ProcessRunner:
         if self._executor is None or planned.output.dataset not in self._executor.results:
             return lineage
         views, view = self._executor.views, planned.output.from_
-        columns = views.written_lineage(view) if planned.is_step else views.column_lineage(view)
+        columns = views.written_lineage(view) if planned.is_step_output else views.column_lineage(view)
         return lineage._replace(columns=columns, views=lineage_sources(self._plan))
 
     def _publish(self) -> RunResult:

@@ -111,7 +111,7 @@ class ColumnDerivation(msgspec.Struct, frozen=True):
 
 
 class Explanation(msgspec.Struct, frozen=True):
-    """The reasons for the facts about a dataset, for an edge into the dataset, or for one of its columns."""
+    """The events and facets behind the facts about a dataset, a column of it, or an edge into it."""
 
     dataset: NodeReference
     facts: list[Fact] = []

@@ -135,7 +135,7 @@ def load_settings_with_origins(paths: Sequence[Path] = ()) -> LoadedSettings:
 
 
 def _is_consequence(error: Any, invalid_paths: list[KeyPath]) -> bool:
-    """Return whether an error only follows from an invalid key above or below its own key."""
+    """Return whether an error is merely a consequence of another error in a parent or child key."""
     key_path = error["loc"]
     is_related = any(
         invalid == key_path[: len(invalid)] or key_path == invalid[: len(key_path)] for invalid in invalid_paths

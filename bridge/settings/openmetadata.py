@@ -177,7 +177,7 @@ class OpenMetadataSettings(Section):
 
     @property
     def sync_frequency(self) -> str:
-        """How often everything is compared."""
+        """How often the whole target is compared with the store."""
         return self.sync.sync_frequency
 
     @property

@@ -32,7 +32,7 @@ class TargetSettings(Protocol):
 
     @property
     def sync_frequency(self) -> str:
-        """How often everything is compared."""
+        """How often the whole target is compared with the store."""
 
     @property
     def comparison_interval_seconds(self) -> float | None:

@@ -14,7 +14,7 @@ _LineageRow = tuple[bytes, bytes]
 
 _NEVER = -(1 << 63)
 
-_RESTARTED = """
+_START_CHANGED = """
 SELECT h.job_id, h.target_id FROM column_head h
 JOIN ol_run r ON r.org_id = h.org_id AND r.run_id = h.run_id
 WHERE h.org_id = ?1 AND h.run_id {ids} AND h.run_start <> r.started_at
@@ -89,14 +89,16 @@ class ActiveColumnLineage:
     def update(self, changes: Reducer) -> None:
         """Determine the newest run again for every job and target that the changes affect."""
         reporting_runs = self._reporting_runs(changes)
-        restarted = set(self._db.fetch_for_ids(_RESTARTED, [run.run_id for run in changes.rows(RunRow)], self._org))
+        pairs_with_changed_start = set(
+            self._db.fetch_for_ids(_START_CHANGED, [run.run_id for run in changes.rows(RunRow)], self._org)
+        )
         locked_jobs = {row.job_id for row in changes.rows(JobRow)}  # locked by the merge
-        for job in sorted({job for job, _ in restarted} - locked_jobs):
+        for job in sorted({job for job, _ in pairs_with_changed_start} - locked_jobs):
             self._db.lock_rows(_JOB_TO_LOCK, self._org, job)
-        pairs = sorted(reporting_runs.keys() | restarted)
+        pairs = sorted(reporting_runs.keys() | pairs_with_changed_start)
         if not pairs:
             return
-        newest_runs = self._newest_runs(pairs, reporting_runs, restarted)
+        newest_runs = self._newest_runs(pairs, reporting_runs, pairs_with_changed_start)
         keys = [(*pair, newest.run) for pair, newest in zip(pairs, newest_runs, strict=True)]
         reports = {
             (job, target): report for job, target, *report in self._db.fetch_for_keys(_REPORTED, keys, self._org)
@@ -127,7 +129,7 @@ class ActiveColumnLineage:
         return reporting_runs
 
     def _newest_runs(
-        self, pairs: list[_Pair], reporting_runs: dict[_Pair, set[bytes]], restarted: set[_Pair]
+        self, pairs: list[_Pair], reporting_runs: dict[_Pair, set[bytes]], pairs_with_changed_start: set[_Pair]
     ) -> list[_NewestRun]:
         """Find the newest run for each pair of job and target."""
         starts = dict(self._db.fetch_for_ids(_STARTS, sorted(set().union(*reporting_runs.values())), self._org))
@@ -138,7 +140,7 @@ class ActiveColumnLineage:
         newest: list[_NewestRun] = []
         for pair in pairs:
             previous = active_runs.get(pair)
-            if pair in restarted:
+            if pair in pairs_with_changed_start:
                 ((run, start),) = self._db.fetch_all(_NEWEST_RUN, self._org, *pair)
             else:
                 candidates = {previous.run: previous.start} if previous else {}

@@ -55,7 +55,7 @@ class Database(Protocol):
         """Insert rows with distinct keys."""
 
     def merge_rows(self, row_class: type[Row], rows: Sequence[Row]) -> None:
-        """Upsert rows of one class, sorted by key."""
+        """Upsert rows of a single row class. `rows` must be sorted by key."""
 
     def lock(self, name: str) -> None:
         """Hold a named lock until the transaction ends."""

@@ -49,7 +49,7 @@ _DISABLE = ("UPDATE sync_target SET enabled_at = NULL WHERE org_id = ?1 AND targ
 
 
 def mark_changes(db: Database, org: str, changes: Reducer, regrouped: Collection[bytes]) -> None:
-    """Write marks for the changes of a group of events and for datasets with a new identity group."""
+    """Write marks for everything that events changed, and for datasets that moved to another identity group."""
     targets = [target for (target,) in db.fetch_all(_TARGETS, org)]
     if not targets:
         return

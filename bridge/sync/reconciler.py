@@ -111,13 +111,13 @@ class Reconciler:
         self.target.prepare()
         new = enable_target(*db_and_target, self._clock())
         previous_identity = read_target_identity(*db_and_target)
-        if previous_identity == self.target.settings:
+        if previous_identity == self.target.identity:
             return new
-        write_target_identity(*db_and_target, self.target.settings)
+        write_target_identity(*db_and_target, self.target.identity)
         if previous_identity is None:
             return new
         mark_all(*db_and_target, self._clock())
-        if previous_identity.url != self.target.settings.url:
+        if previous_identity.url != self.target.identity.url:
             self._invalidate_all()
         return True
 
@@ -130,7 +130,7 @@ class Reconciler:
 
     @property
     def url(self) -> str:
-        return self.target.settings.url
+        return self.target.identity.url
 
     def probe(self) -> None:
         """Check that the target responds; raises its error otherwise."""
@@ -241,7 +241,7 @@ class Reconciler:
     def plan(self) -> list[PlanStep]:
         """List pending changes without applying them."""
         previous_identity = read_target_identity(self._db, self._org, self.target.name)
-        affected_items = self._mark_consumer.preview(everything=previous_identity != self.target.settings)
+        affected_items = self._mark_consumer.preview(everything=previous_identity != self.target.identity)
         items: dict[tuple[str, bytes], SyncItem] = {}
         for kind in self.target.batch_sizes:
             keys = {key for item_kind, key in affected_items if item_kind == kind}

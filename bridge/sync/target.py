@@ -89,7 +89,7 @@ class SyncTarget(Protocol):
     """A system that is kept in sync with the store."""
 
     name: str
-    settings: TargetIdentity
+    identity: TargetIdentity
     #: Batch size per kind, in dependency order.
     batch_sizes: dict[str, int]
     #: Kinds with expensive requests: one batch per step, so that newer changes of other kinds are not delayed.

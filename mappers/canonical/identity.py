@@ -18,7 +18,7 @@ _UUID_CONTENT_MASK = 0xFFFFFFFFFFFF0FFF3FFFFFFFFFFFFFFF
 def bounded_key(text: str) -> str:
     """Truncate text that is too long for a key, and append a hash of the full text.
 
-    Truncated text is longer than the limit, so it never equals text that was short enough.
+    With the hash, a truncated key is longer than the limit, so it never equals a key that was not truncated.
     """
     if len(text) <= MAX_KEY_CHARACTERS:
         return text

@@ -11,7 +11,7 @@ from mappers.legacy.run_event import translate_run_event
 
 
 class LegacyFormat(StrEnum):
-    """Format of a legacy body."""
+    """Format of the body of a legacy request."""
 
     RUN_EVENT = "run_event"
     DATASET = "dataset"

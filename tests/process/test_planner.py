@@ -352,7 +352,7 @@ def test_materialized_steps_are_outputs(harness: ProcessHarness) -> None:
     """
     plan = harness.plan(text)
     step, positions = plan.outputs
-    assert (step.output.dataset, step.is_step, positions.is_step) == ("p/kept", True, False)
+    assert (step.output.dataset, step.is_step_output, positions.is_step_output) == ("p/kept", True, False)
     assert [source.name for source in plan.source_datasets(positions)] == [step.location.name]
     assert [source.name for source in plan.source_datasets(step)] == [harness.path("trades")]
 

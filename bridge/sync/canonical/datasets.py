@@ -88,5 +88,5 @@ def read_without_complete_run(db: Database, org: str, group_ids: Collection[byte
 
 
 def read_asset_only(db: Database, org: str, group_ids: Collection[bytes]) -> set[bytes]:
-    """Return datasets without columns that only an asset file mentions."""
+    """Return datasets that only asset files mention and that have no columns."""
     return {dataset for (dataset,) in db.fetch_for_ids(_ASSET_ONLY, sorted(group_ids), org, NO_ID, GOVERNANCE)}

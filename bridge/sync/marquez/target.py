@@ -77,7 +77,7 @@ class MarquezTarget:
         self._jobs, self._datasets = JobDeclarationSender(self._ctx), GovernedDatasetSender(self._ctx)
         self._pushers = {"job": self._jobs.push, "run": RunSender(self._ctx).push, "dataset": self._datasets.push}
         self._comparison = MarquezComparison(self._ctx)
-        self.settings = TargetIdentity(client.url, "")
+        self.identity = TargetIdentity(client.url, options_hash="")
         self.affected: AffectedItems = MarquezAffectedItems(db, org, items)
 
     def prepare(self) -> None:

@@ -56,7 +56,7 @@ def retry_if_missing(error: LineageBridgeError) -> LineageBridgeError:
     return error
 
 
-def items_to_verify(
+def parents_to_verify(
     kind: str, results: Iterable[Completed | Failure], parent_keys: Mapping[bytes, bytes]
 ) -> set[tuple[str, bytes]]:
     """Return parents of the items that failed with a 404; `parent_keys` maps item keys to parent keys."""

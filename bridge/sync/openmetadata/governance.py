@@ -11,7 +11,7 @@ from typing import Any
 
 from bridge.sync.canonical.governance import CanonicalGovernance, read_governance
 from bridge.sync.context import split_plan
-from bridge.sync.openmetadata.context import NOT_FOUND, OpenMetadataContext, items_to_verify
+from bridge.sync.openmetadata.context import NOT_FOUND, OpenMetadataContext, parents_to_verify
 from bridge.sync.openmetadata.entity_lookup import COLLECTIONS
 from bridge.sync.openmetadata.governance_plan import (
     ChangeResolver,
@@ -65,7 +65,7 @@ class GovernancePusher:
     def push(self, items: Sequence[SyncItem]) -> BatchResult:
         results = self._ctx.push_each(self._plan(items), self._push_entity)
         return BatchResult(
-            results, to_verify=items_to_verify("dataset", results, {item.key: item.key for item in items})
+            results, to_verify=parents_to_verify("dataset", results, {item.key: item.key for item in items})
         )
 
     def diff(

@@ -8,7 +8,7 @@ import msgspec
 
 from bridge.sync.context import split_plan
 from bridge.sync.item_store import SyncItemStore
-from bridge.sync.openmetadata.context import OpenMetadataContext, items_to_verify
+from bridge.sync.openmetadata.context import OpenMetadataContext, parents_to_verify
 from bridge.sync.sync_item import (
     Completed,
     Failure,
@@ -122,7 +122,7 @@ class ObservationPusher(ABC):
         sent = self._ctx.requests.map(self._send_batch, self._batches(desired), all_failed)
         results += [result for batch_results in sent for result in batch_results]
         entity_keys = {entry.item.key: entry.observation.entity_key for entry in desired}
-        return BatchResult(results, to_verify=items_to_verify(self.entity_kind, results, entity_keys))
+        return BatchResult(results, to_verify=parents_to_verify(self.entity_kind, results, entity_keys))
 
     def expected_bodies(self, items: Sequence[SyncItem]) -> dict[bytes, JsonObject]:
         """Return bodies of pushed observations, unless their content has changed since the push."""

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from bridge.sync.canonical.quality import CanonicalCheck, read_checks
 from bridge.sync.context import split_plan
-from bridge.sync.openmetadata.context import OpenMetadataContext, items_to_verify
+from bridge.sync.openmetadata.context import OpenMetadataContext, parents_to_verify
 from bridge.sync.openmetadata.remote_entities import RemoteEntities
 from bridge.sync.sync_item import Completed, Failure, Outcome, RemoteReference, SyncItem, fingerprint, pushed
 from bridge.sync.target import BatchResult
@@ -57,7 +57,7 @@ class QualityCheckPusher:
         datasets = {case.item.key: case.dataset for case in desired_cases}
         return BatchResult(
             results,
-            to_verify=items_to_verify("dataset", results, datasets),
+            to_verify=parents_to_verify("dataset", results, datasets),
             orphaned=[item.remote for item in replaced if item.remote and item.created_by_us],
         )
 
@@ -80,7 +80,7 @@ class QualityCheckPusher:
             return item.complete(Outcome.UNWANTED, "a test of a job that does not write exactly one dataset")
         remote = entities.remote(check.dataset)
         if remote is None or check.withdrawn or remote.type != "table":
-            return _without_case(item, check, remote, is_excluded=entities.is_excluded(check.dataset))
+            return _complete_without_test_case(item, check, remote, is_excluded=entities.is_excluded(check.dataset))
         column = entities.endpoint(check.dataset).columns.get(check.column) if check.column else None
         requests = case_requests(
             CheckDefinition(check.name, check.assertion, check.column, check.expected),
@@ -112,7 +112,7 @@ class QualityCheckPusher:
                 self._definition_names.add(definition["name"])
 
 
-def _without_case(
+def _complete_without_test_case(
     item: SyncItem, check: CanonicalCheck, remote: RemoteReference | None, *, is_excluded: bool
 ) -> Completed:
     """Complete a check that has no test case."""

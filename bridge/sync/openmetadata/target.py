@@ -80,8 +80,8 @@ class OpenMetadataTarget:
         requests = RequestPool(pool, client.probe, retry_if_missing)
         ctx = self._ctx = OpenMetadataContext(db, org, NAME, client, options, items, requests, pool)
         # these options are left out: they do not affect what is pushed, but any difference triggers a full sync
-        identity = options._replace(batch_size=0, concurrency=0, max_deletions=0)
-        self.settings = TargetIdentity(client.url, fingerprint([identity, _MAPPING_VERSION]).hex())
+        pushed_options = options._replace(batch_size=0, concurrency=0, max_deletions=0)
+        self.identity = TargetIdentity(client.url, fingerprint([pushed_options, _MAPPING_VERSION]).hex())
         edges = EdgeStore(db, org, NAME)
         self.affected: AffectedItems = OpenMetadataAffectedItems(db, org, NAME, items, options.folding)
         lookup = EntityLookup(client, pool, options.layout.service, clock)

@@ -80,7 +80,7 @@ class WebhookTarget:
         self._ctx = TargetContext[WebhookClient, WebhookOptions](
             db, org, NAME, client, options, items, requests, pool
         )
-        self.settings = TargetIdentity(client.url, ",".join(sorted(states)))
+        self.identity = TargetIdentity(client.url, ",".join(sorted(states)))
         self.affected: AffectedItems = EndedRunItems()
 
     def prepare(self) -> None:
