@@ -26,7 +26,7 @@ def format_counts(counts: Counter[str]) -> str:
 
 
 def print_remaining(status: "SyncStatus", target: TargetName) -> None:
-    if status.converged:
+    if status.converged and not status.trouble:
         compared = (
             f"last compared with the server at {format_timestamp(status.compared_at)}"
             if status.compared_at

@@ -104,7 +104,7 @@ class OpenMetadataClient:
             if _NULL_MESSAGE not in str(error):
                 raise
             raise TargetMisconfigured(
-                f"{error}: the server cannot process the token, which may lack a key ID"
+                f"{str(error).rstrip('.')}: the server cannot process the token, which may lack a key ID"
             ) from error
         return decode_body(response, self.url)
 

@@ -229,6 +229,12 @@ def test_compare_repairs_differences_at_once(shell: Shell) -> None:
     assert shell.standin.store.edges.keys() == edges.keys()
 
 
+def test_comparison_with_a_server_that_is_down_does_not_claim_to_be_in_sync(shell: Shell) -> None:
+    shell("sync --once")
+    result = shell("sync --compare", SERVER__HOST="http://127.0.0.1:9")
+    assert (result.exit_code, "in sync" in result.stdout) == (3, False)
+
+
 def test_verify_reports_differences_without_repair(shell: Shell) -> None:
     assert shell("verify openmetadata").stderr.startswith("never synced: ")
     shell("sync --once")
