@@ -88,7 +88,7 @@ def retry_dead(
     target: Target = None,
     config: Config = None,
 ) -> None:
-    """Retry an item immediately."""
+    """Retry one item, or all failed items, immediately."""
     target_name = resolve_target(target, config)
     requeue(
         config,

@@ -1,4 +1,4 @@
-"""Validity of the configuration and permissions of its secret files."""
+"""Checks that the configuration is valid and that other users cannot read its secret files."""
 
 import stat
 from collections.abc import Iterator, Mapping, Sequence

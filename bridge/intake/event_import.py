@@ -92,7 +92,7 @@ class EventImporter:
         self._writer.close()
 
     def _missing_items(self, parsed: list[_ImportedEvent | RejectedInput]) -> list[IncomingEvent | RejectedInput]:
-        """Return items with what the store lacks: new inputs, further receipts, or a first successful merge."""
+        """Return the items that the store lacks: new inputs, more receipts, or merges that failed here before."""
         events = [item for item in parsed if isinstance(item, _ImportedEvent)]
         rows = self._db.fetch_for_keys(_STORED_EVENTS, sorted({event.key for event in events}), self._org)
         stored = {

@@ -32,7 +32,7 @@ class _LogCounts(NamedTuple):
 
 
 class SourceTotals(NamedTuple):
-    """Counts of the inputs from one source. An event that several sources sent counts for the first source."""
+    """Counts of the inputs from one source. If several sources sent an event, only the first is counted."""
 
     source: str
     received: int

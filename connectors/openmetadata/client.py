@@ -246,7 +246,7 @@ class OpenMetadataClient:
         return None if response is None else response.get("edge")
 
     def upstream_edges(self, entity_type: str, entity_id: str) -> dict[str, JsonObject]:
-        """Fetch the details of all edges into an entity as the server stores them, by source id."""
+        """Fetch all edges into an entity. Returns their details as the server stores them, keyed by source id."""
         path = f"/lineage/{entity_type}/{entity_id}"
         params = {"upstreamDepth": "1", "downstreamDepth": "0"}
         graph = self._session.get_or_none("get edges", path, params, member="upstreamEdges") or {}

@@ -14,10 +14,10 @@ from mappers.sql.select_statement import analyze_select, sort_sources, transform
 def trace_columns(sql: str, schemas: Mapping[str, Sequence[str]]) -> QueryLineage:
     """Trace the result columns of a query to columns of its views; `schemas` lists the columns by view.
 
-    Raises InvalidSql if the text is not one query, or uses a column that no view has. A view without a schema is
-    assumed to have every requested column, but `*` expands to none of them. The columns that `structure.*`, `inline`
-    and unknown table functions create are unknown, so references to them have no sources. Unknown functions count as
-    TRANSFORMATION.
+    Raises InvalidSql if the text is not a single query, or if it uses a column that no view contains. A view without
+    a schema is assumed to have every requested column, but `*` expands to none of them. The columns that
+    `structure.*`, `inline` and unknown table functions create are unknown, so references to them have no sources.
+    Unknown functions count as TRANSFORMATION.
     """
     query, analyzer, relation = _analyze_text(sql, schemas)
     if analyzer.problems:
@@ -32,7 +32,9 @@ def trace_columns(sql: str, schemas: Mapping[str, Sequence[str]]) -> QueryLineag
 
 
 def missing_columns(sql: str, schemas: Mapping[str, Sequence[str]]) -> list[str]:
-    """Describe the columns in a query that no view has; raises InvalidSql if the text is not one query.
+    """Describe the columns that a query uses but no view contains.
+
+    Raises InvalidSql if the text is not a single query.
 
     Columns that could belong to a view without a schema are not reported.
     """

@@ -146,7 +146,7 @@ class LogicalRuns:
 
 
 def read_runs(db: Database, org: str, rule: FoldingRule, runs: Collection[bytes]) -> dict[bytes, CanonicalRun]:
-    """Read logical runs; runs that are shown as another run are left out."""
+    """Read the runs that are logical runs. Runs that are folded into another run are skipped."""
     logical_runs = LogicalRuns(db, org, rule, runs)
     jobs: dict[bytes, bytes] = {}
     for run in runs:

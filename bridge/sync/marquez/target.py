@@ -56,7 +56,7 @@ class MarquezAffectedItems:
         return set()
 
     def _previously_governed(self, datasets: Collection[bytes]) -> set[bytes]:
-        """Return datasets that had governance before, under any of their names."""
+        """Return datasets whose governance metadata was pushed before, under any of their names."""
         groups = set(group_ids(self._db, self._org, datasets).values())
         return set(self._items.get("dataset", groups | set(datasets)))
 

@@ -20,7 +20,7 @@ _CACHE_SECONDS = 60
 
 
 class _ListParent(NamedTuple):
-    """The parent whose entities can be listed: query parameter, and number of parts of the parent's name."""
+    """How entities of a parent are listed: the query parameter, and how many parts the name of the parent has."""
 
     parameter: str
     name_parts: int

@@ -25,7 +25,7 @@ class ResolvedEntity(NamedTuple):
 
     @property
     def may_change(self) -> bool:
-        """Whether the entity does not exist yet, was created by this bridge, or is in the bridge's own service."""
+        """True if we may write the entity: it is new, was created by us, or is in our own service."""
         item, existing = self.desired.item, self.existing
         if existing is None or self.candidate.in_own_service or self.reused:
             return True

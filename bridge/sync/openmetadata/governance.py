@@ -309,7 +309,7 @@ def _diff_failed(desired: DesiredGovernance, error: LineageBridgeError) -> Gover
 
 
 def _diff_without_entity(completed: Completed) -> GovernanceDiff:
-    """Return the diff of a dataset without an entity: a problem only if governance should have been pushed."""
+    """Return the diff of a dataset without an entity. It has a problem unless the dataset is not synced."""
     is_excluded = completed.outcome in (Outcome.UNWANTED, Outcome.OFF)
     problems = [] if is_excluded else [completed.reason or ""]
     return GovernanceDiff(completed.item.key, None, {}, RemoteChanges({}, []), problems, {})

@@ -30,7 +30,7 @@ from mappers.openmetadata.pipeline_status import DatasetUsage, RunContent, TaskE
 
 
 class DescribedRun(NamedTuple):
-    """Content of a run status, with its job and pipeline; the start is in milliseconds."""
+    """The content of a run status, with the job, pipeline and start of the run."""
 
     job: bytes
     pipeline: RemoteReference | None

@@ -80,7 +80,7 @@ def build_job_events(catalog: JobCatalog, options: ScanOptions) -> Iterator[byte
 
 
 def build_job_event(job: JobDefinition, boxes: tuple[str, ...], options: ScanOptions) -> bytes:
-    """Build the event of a job with its definition, and with lineage to datasets of sufficient confidence."""
+    """Build the JobEvent of a job: its definition, and lineage for datasets detected with enough confidence."""
     candidates = find_datasets(job, options.conventions)
     job_reference = {"namespace": f"autosys://{options.instance}", "name": job.name}
     confident_flows = [
