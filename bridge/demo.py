@@ -74,6 +74,7 @@ The service keeps running on {url}. Press Ctrl-C to stop it."""
 def main(home: Path = _HOME) -> int:
     """Run the demo in a folder until Ctrl-C."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # shells ignore it for background processes
     port = os.environ.get(f"{PREFIX}SERVER__PORT", "8090")
     url = f"http://127.0.0.1:{port}"
     with BridgeClient(url) as client:
