@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping
 from collections.abc import Set as AbstractSet
+from heapq import heappop, heappush
 from typing import NamedTuple
 
 import msgspec
@@ -198,24 +199,39 @@ def _in_execution_order(
     builders: dict[str, _TaskBuilder], read_by_action: Mapping[bytes, AbstractSet[bytes]], family: _JobFamily
 ) -> tuple[CanonicalTask, ...]:
     """Sort tasks so that each follows the tasks that write what it reads; independent tasks are sorted by name."""
-    upstream: dict[str, set[str]] = {}
+    writers: dict[bytes, set[str]] = {}
+    for name, builder in builders.items():
+        for dataset in builder.written:
+            writers.setdefault(dataset, set()).add(name)
+    downstream: dict[str, set[str]] = {name: set() for name in builders}
+    waits_for: dict[str, set[str]] = {}
     for name, builder in builders.items():
         inputs = {dataset for action in builder.actions for dataset in read_by_action.get(action, ())}
-        upstream[name] = {other for other in builders if other != name and builders[other].written & inputs}
-    tasks: list[CanonicalTask] = []
-    remaining = sorted(builders)
-    while remaining:
+        waits_for[name] = {writer for dataset in inputs for writer in writers.get(dataset, ())} - {name}
+        for writer in waits_for[name]:
+            downstream[writer].add(name)
+    names_in_order: dict[str, None] = {}
+    ready = sorted(name for name in builders if not waits_for[name])  # a sorted list is a heap
+    by_name = iter(sorted(builders))
+    while len(names_in_order) < len(builders):
         # if the remaining tasks read each other's outputs, the first by name goes first
-        name = next((name for name in remaining if upstream[name].isdisjoint(remaining)), remaining[0])
-        remaining.remove(name)
+        name = heappop(ready) if ready else next(by_name)
+        if name in names_in_order:
+            continue
+        names_in_order[name] = None
+        for follower in downstream[name]:
+            waits_for[follower].discard(name)
+            if not waits_for[follower]:
+                heappush(ready, follower)
+    tasks: list[CanonicalTask] = []
+    for name in names_in_order:
         builder = builders[name]
-        downstream = tuple(sorted(other for other, names in upstream.items() if name in names))
-        types = {family.rows[action].integration for action in builder.actions} - {None}
+        types = {family.rows[action].integration for action in builder.actions}
         tasks.append(
             CanonicalTask(
                 name,
                 min(builder.statements, default=None),
-                downstream,
+                tuple(sorted(downstream[name])),
                 min(filter(None, types), default=None),
                 frozenset(builder.actions),
             )
