@@ -178,8 +178,7 @@ class ComparisonRunner:
         """Start a comparison now, whether it is due or not."""
         with self._db.transaction():
             self._db.execute(_START, *self._org_and_target, self._clock())
-        self._batches = self._count_and_compare()
-        self._requeued.clear()
+        self._begin()
 
     def _start_if_due(self) -> bool:
         """Start a comparison if one is due and no other daemon has started it."""
@@ -190,9 +189,12 @@ class ComparisonRunner:
         with self._db.transaction():
             claimed = bool(self._db.fetch_all(_CLAIM, *self._org_and_target, now, now - self._interval))
         if claimed:
-            self._batches = self._count_and_compare()
-            self._requeued.clear()
+            self._begin()
         return claimed
+
+    def _begin(self) -> None:
+        self._batches = self._count_and_compare()
+        self._requeued.clear()
 
     def _count_and_compare(self) -> Iterator[ComparedBatch]:
         """Count expected items before comparing, because requeued differences would otherwise be counted twice.

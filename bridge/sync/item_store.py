@@ -313,7 +313,7 @@ class SyncItemStore:
             (self._org, self._target, kind, key, first_due_at + position, int(reset_failures))
             for position, (kind, key) in enumerate(distinct_keys)
         ]
-        self._db.execute_many(_INVALIDATE, rows)
+        self._db.execute_many(_INVALIDATE, sorted(rows))  # by key, so that workers lock rows in the same order
 
     def invalidate_all(self) -> None:
         """Invalidate all items that have a remote entity. Must be called inside a transaction."""

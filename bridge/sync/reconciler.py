@@ -289,7 +289,7 @@ class Reconciler:
         self._responded = False
         with self._db.transaction():
             self._items.mark(batch.affected)
-            self._items.invalidate(batch.to_verify)
+            self._items.invalidate(sorted(batch.to_verify))
             self._items.mark_deletions(batch.orphaned)
         results = [
             self._result_of_failure(result) if isinstance(result, Failure) else result for result in batch.results

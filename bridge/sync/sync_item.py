@@ -1,5 +1,6 @@
 """A sync item, its outcome and the results of processing it."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -181,6 +182,10 @@ class DesiredItem(Protocol):
 def failed(desired: DesiredItem, error: LineageBridgeError) -> Completed | Failure:
     """Return the failure of a push; dead letters show its request."""
     return Failure(desired.item, error, desired.request, desired.fingerprint)
+
+
+def all_failed(batch: Sequence[DesiredItem], error: LineageBridgeError) -> list[Completed | Failure]:
+    return [failed(desired, error) for desired in batch]
 
 
 def pushed(

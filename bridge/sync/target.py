@@ -1,6 +1,6 @@
 """The interface of a sync target."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
@@ -81,9 +81,6 @@ class AffectedItems(Protocol):
     def of_marks(self, marks: Mapping[str, set[bytes]]) -> Affected:
         """Return items that dirty marks affect; `marks` are keys by kind."""
 
-    def of_results(self, kind: str, results: Iterable[Completed]) -> set[ItemKey]:
-        """Return items that depend on the items of a batch, and have to be pushed again because these changed."""
-
 
 class SyncTarget(Protocol):
     """A system that is kept in sync with the store."""
@@ -96,8 +93,10 @@ class SyncTarget(Protocol):
     slow_kinds: AbstractSet[str]
     #: Kinds that a comparison covers.
     compared_kinds: AbstractSet[str]
-    #: Translates dirty marks into items.
-    affected: AffectedItems
+
+    @property
+    def affected(self) -> AffectedItems:
+        """Translates dirty marks into items."""
 
     def prepare(self) -> None:
         """Prepare the store for pushes, for example by creating indexes."""

@@ -15,6 +15,7 @@ from bridge.sync.sync_item import (
     Outcome,
     RemoteReference,
     SyncItem,
+    all_failed,
     failed,
     fingerprint,
     pushed,
@@ -144,7 +145,7 @@ class RunSender:
             families.setdefault(plan.run.family, []).append(plan)
         sent = [
             result
-            for family_results in self._ctx.requests.map(self._send_family, families.values(), _all_failed)
+            for family_results in self._ctx.requests.map(self._send_family, families.values(), all_failed)
             for result in family_results
         ]
         accepted = {result.item.key for result in sent if isinstance(result, Completed)}
@@ -209,7 +210,3 @@ class RunSender:
 
 def _start_order(run: MarquezRun) -> tuple[int, bytes]:
     return run.started_at, run.key
-
-
-def _all_failed(plans: Sequence[RunPlan], error: LineageBridgeError) -> list[Completed | Failure]:
-    return [failed(plan, error) for plan in plans]

@@ -1,6 +1,6 @@
 """Marquez as a sync target."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from concurrent.futures import ThreadPoolExecutor
 
@@ -22,11 +22,9 @@ from bridge.sync.request_pool import RequestPool
 from bridge.sync.sync_item import Completed, Failure, Outcome, SyncItem
 from bridge.sync.target import (
     Affected,
-    AffectedItems,
     BatchResult,
     ComparedBatch,
     ExpectedCount,
-    ItemKey,
     PlanStep,
     TargetIdentity,
 )
@@ -51,10 +49,6 @@ class MarquezAffectedItems:
         governed = datasets_with_governance(self._db, self._org, datasets) | self._previously_governed(datasets)
         return Affected(items | {("dataset", key) for key in governed})
 
-    def of_results(self, kind: str, results: Iterable[Completed]) -> set[ItemKey]:  # noqa: ARG002
-        """Return an empty set: items of Marquez do not depend on other items."""
-        return set()
-
     def _previously_governed(self, datasets: Collection[bytes]) -> set[bytes]:
         """Return datasets whose governance metadata was pushed before, under any of their names."""
         groups = set(group_ids(self._db, self._org, datasets).values())
@@ -78,7 +72,7 @@ class MarquezTarget:
         self._pushers = {"job": self._jobs.push, "run": RunSender(self._ctx).push, "dataset": self._datasets.push}
         self._comparison = MarquezComparison(self._ctx)
         self.identity = TargetIdentity(client.url, options_hash="")
-        self.affected: AffectedItems = MarquezAffectedItems(db, org, items)
+        self.affected = MarquezAffectedItems(db, org, items)
 
     def prepare(self) -> None:
         """Create the index that finds the events of a run."""

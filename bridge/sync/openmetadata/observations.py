@@ -15,13 +15,12 @@ from bridge.sync.sync_item import (
     ItemRecord,
     RemoteReference,
     SyncItem,
-    failed,
+    all_failed,
     fingerprint,
     pushed,
 )
 from bridge.sync.target import BatchResult
 from mappers.canonical_json import JsonObject
-from mappers.errors import LineageBridgeError
 
 #: Maximum number of previous locations in a record.
 _MAX_PREVIOUS = 10
@@ -149,7 +148,8 @@ class ObservationPusher(ABC):
                 planned.append(observation)
                 continue
             timestamp = self._timestamp(item, observation, used_ids)
-            desired = DesiredObservation(item, observation, self.type, timestamp, {}, b"").move_to(timestamp)
+            body = observation.build_body(timestamp)
+            desired = DesiredObservation(item, observation, self.type, timestamp, body, observation.fingerprint(body))
             used_ids.add(desired.remote.id)
             unchanged = item.complete_if_unchanged(desired.fingerprint)
             planned.append(unchanged or desired._replace(stale=self._stale_locations(desired)))
@@ -237,7 +237,3 @@ def stale_locations(
         if all(occupant.key == item.key for occupant in occupants):
             stale.append(location)
     return stale
-
-
-def all_failed(batch: Sequence[DesiredObservation], error: LineageBridgeError) -> list[Completed | Failure]:
-    return [failed(desired, error) for desired in batch]

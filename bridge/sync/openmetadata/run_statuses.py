@@ -16,12 +16,11 @@ from bridge.sync.openmetadata.observations import (
     Observation,
     ObservationLocation,
     ObservationPusher,
-    all_failed,
     pushed_observation,
     record_of_previous,
     stale_locations,
 )
-from bridge.sync.sync_item import Completed, Failure, Outcome, RemoteReference, SyncItem, fingerprint
+from bridge.sync.sync_item import Completed, Failure, Outcome, RemoteReference, SyncItem, all_failed, fingerprint
 from bridge.sync.target import PlanStep
 from mappers.canonical_json import JsonObject
 from mappers.errors import LineageBridgeError

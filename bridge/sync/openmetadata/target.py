@@ -24,7 +24,7 @@ from bridge.sync.openmetadata.run_statuses import RunStatusPusher
 from bridge.sync.openmetadata.test_results import CheckResultPusher
 from bridge.sync.request_pool import RequestPool
 from bridge.sync.sync_item import DELETION, Completed, Failure, Outcome, RemoteReference, SyncItem, fingerprint
-from bridge.sync.target import AffectedItems, BatchResult, ComparedBatch, ExpectedCount, PlanStep, TargetIdentity
+from bridge.sync.target import BatchResult, ComparedBatch, ExpectedCount, PlanStep, TargetIdentity
 from connectors.openmetadata.client import OpenMetadataClient
 
 NAME = "openmetadata"
@@ -83,7 +83,7 @@ class OpenMetadataTarget:
         pushed_options = options._replace(batch_size=0, concurrency=0, max_deletions=0)
         self.identity = TargetIdentity(client.url, fingerprint([pushed_options, _MAPPING_VERSION]).hex())
         edges = EdgeStore(db, org, NAME)
-        self.affected: AffectedItems = OpenMetadataAffectedItems(db, org, NAME, items, options.folding)
+        self.affected = OpenMetadataAffectedItems(db, org, NAME, items, options.folding)
         lookup = EntityLookup(client, pool, options.layout.service, clock)
         self._entities = EntityPusher(ctx, lookup, clock)
         self._lineage = LineagePusher(ctx, edges)

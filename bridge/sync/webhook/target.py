@@ -1,6 +1,6 @@
 """Webhook target: posts the terminal state of each run."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
@@ -15,11 +15,9 @@ from bridge.sync.status import read_status
 from bridge.sync.sync_item import Completed, Failure, Outcome, RemoteReference, SyncItem, fingerprint, pushed
 from bridge.sync.target import (
     Affected,
-    AffectedItems,
     BatchResult,
     ComparedBatch,
     ExpectedCount,
-    ItemKey,
     PlanStep,
     TargetIdentity,
 )
@@ -52,10 +50,6 @@ class EndedRunItems:
     def of_marks(self, marks: Mapping[str, set[bytes]]) -> Affected:
         return Affected({("run", key) for key in marks.get("run", ())})
 
-    def of_results(self, kind: str, results: Iterable[Completed]) -> set[ItemKey]:  # noqa: ARG002
-        """Return an empty set: runs do not depend on each other."""
-        return set()
-
 
 class WebhookTarget:
     """Posts the terminal state of each run to a URL. Not thread-safe."""
@@ -81,7 +75,7 @@ class WebhookTarget:
             db, org, NAME, client, options, items, requests, pool
         )
         self.identity = TargetIdentity(client.url, ",".join(sorted(states)))
-        self.affected: AffectedItems = EndedRunItems()
+        self.affected = EndedRunItems()
 
     def prepare(self) -> None:
         """Do nothing: the queries of this target need no extra indexes."""
