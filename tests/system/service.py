@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 
 import zstandard
 
@@ -123,25 +123,32 @@ class Service:
             except (OSError, http.client.HTTPException):
                 return 0
 
-    def post(self, event: Json | bytes) -> tuple[int, dict[str, str]]:
-        """Send an event over a new connection; return status (0 without a response) and headers."""
+    def post(self, event: Json | bytes) -> "Response":
+        """Send an event over a new connection."""
         with closing(self.connect()) as connection:
             return post_event(connection, as_bytes(event))
 
     def send(self, event: Json | bytes) -> int:
         """Send an event over a new connection; return the status (0 without a response)."""
-        return self.post(event)[0]
+        return self.post(event).status
 
 
-def post_event(connection: http.client.HTTPConnection, payload: bytes) -> tuple[int, dict[str, str]]:
-    """Send an event; return status (0 if the service closed the connection) and headers."""
+class Response(NamedTuple):
+    """A response; the status is 0 if the service closed the connection without one."""
+
+    status: int
+    headers: dict[str, str]
+    body: str
+
+
+def post_event(connection: http.client.HTTPConnection, payload: bytes) -> Response:
     try:
         connection.request("POST", "/api/v1/lineage", payload, {"Content-Type": "application/json"})
         with connection.getresponse() as response:
-            response.read()
+            body = response.read().decode()
     except (OSError, http.client.HTTPException):
-        return 0, {}
-    return response.status, {name.lower(): value for name, value in response.getheaders()}
+        return Response(0, {}, "")
+    return Response(response.status, {name.lower(): value for name, value in response.getheaders()}, body)
 
 
 def start(store: Path, *arguments: str, wrap: Sequence[str] = (), **settings: str) -> "subprocess.Popen[str]":

@@ -120,7 +120,7 @@ def test_full_disk_rejects_events_and_loses_none(tmp_path: Path) -> None:
         acknowledged, refused, status = send_until_failure(service, events)
         assert status == 503
         for event in itertools.islice(events, 5):
-            status, headers = service.post(event)
+            status, headers, _ = service.post(event)
             assert status == 503
             assert int(headers["retry-after"]) > 0
         assert service.ready() == 503
@@ -137,7 +137,7 @@ def test_store_at_size_limit_accepts_events_after_limit_is_raised(tmp_path: Path
         acknowledged, refused, status = send_until_failure(service, events)
         assert acknowledged
         assert status == 503
-        status, headers = service.post(refused)
+        status, headers, _ = service.post(refused)
         assert status == 503
         assert int(headers["retry-after"]) > 0
         assert service.ready() == 503

@@ -15,6 +15,7 @@ from tests import factories as make
 from tests.stores import as_bytes
 from tests.system.service import (
     ROOT,
+    Response,
     Service,
     assert_consistent,
     assert_stored,
@@ -55,11 +56,15 @@ _EVENTS_LOCK = threading.Lock()
 
 
 class Load:
-    """Clients that send events while the service responds, and record the acknowledged ones."""
+    """Clients that send events while the service responds, and record the acknowledged ones.
 
-    def __init__(self, service: Service, events: Iterator[bytes]) -> None:
+    An event may be refused only with a response that contains `allowed_error`.
+    """
+
+    def __init__(self, service: Service, events: Iterator[bytes], *, allowed_error: str | None = None) -> None:
         self.acknowledged: list[bytes] = []
-        self.unexpected_statuses: list[int] = []
+        self._allowed_error = allowed_error
+        self._unexpected: list[Response] = []
         self._service = service
         self._events = events
         self._threads = [threading.Thread(target=self._client) for _ in range(_CLIENTS)]
@@ -72,20 +77,20 @@ class Load:
         for thread in self._threads:
             thread.join(60)
             assert not thread.is_alive(), "a client hangs"
-        assert not self.unexpected_statuses
+        assert not self._unexpected
 
     def _client(self) -> None:
         with closing(self._service.connect()) as connection:
             while True:
                 with _EVENTS_LOCK:  # several loads may share the events
                     event = next(self._events)
-                status, _ = post_event(connection, event)
-                if status == 201:
+                response = post_event(connection, event)
+                if response.status == 201:
                     self.acknowledged.append(event)
-                elif status == 0:
+                elif response.status == 0:
                     return
-                else:
-                    self.unexpected_statuses.append(status)
+                elif self._allowed_error is None or self._allowed_error not in response.body:
+                    self._unexpected.append(response)
 
 
 @pytest.mark.system
