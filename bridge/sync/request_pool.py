@@ -85,16 +85,21 @@ class RequestPool:
         self, send: Callable[[T], R], requests: Iterable[T], on_error: Callable[[T, LineageBridgeError], R]
     ) -> list[R]:
         """Send each request; `on_error` supplies the results of failed and unsent requests."""
+        return list(self._pool.map(lambda request: self._send_one(send, request, on_error), requests))
 
-        def send_one(request: T) -> R:
-            if self.unavailable is not None:
-                return on_error(request, self.unavailable)
-            try:
-                return send(request)
-            except LineageBridgeError as error:
-                return on_error(request, self.record_failure(error))
+    def send_in_order(
+        self, send: Callable[[T], R], requests: Iterable[T], on_error: Callable[[T, LineageBridgeError], R]
+    ) -> list[R]:
+        """Send requests one after the other; a failed request does not block later ones."""
+        return [self._send_one(send, request, on_error) for request in requests]
 
-        return list(self._pool.map(send_one, requests))
+    def _send_one(self, send: Callable[[T], R], request: T, on_error: Callable[[T, LineageBridgeError], R]) -> R:
+        if self.unavailable is not None:
+            return on_error(request, self.unavailable)
+        try:
+            return send(request)
+        except LineageBridgeError as error:
+            return on_error(request, self.record_failure(error))
 
     def send_in_halves(
         self,

@@ -24,7 +24,6 @@ from bridge.sync.target import BatchResult, ItemKey
 from connectors.errors import TargetRejected
 from connectors.marquez.event_log import find_logged_events
 from mappers.canonical_json import JsonObject
-from mappers.errors import LineageBridgeError
 from mappers.marquez.event_selection import select_events
 from mappers.marquez.events import COMPLETED, is_streaming, run_event, run_state
 from mappers.marquez.governance import add_steward_facets
@@ -153,17 +152,7 @@ class RunSender:
         return BatchResult(results + sent, to_verify=to_resend)
 
     def _send_family(self, plans: Sequence[RunPlan]) -> list[Completed | Failure]:
-        """Send runs in order; a failed run does not block later runs."""
-        results: list[Completed | Failure] = []
-        for plan in plans:
-            if self._ctx.requests.unavailable is not None:
-                results.append(failed(plan, self._ctx.requests.unavailable))
-                continue
-            try:
-                results.append(self._send_run(plan))
-            except LineageBridgeError as error:
-                results.append(failed(plan, self._ctx.requests.record_failure(error)))
-        return results
+        return self._ctx.requests.send_in_order(self._send_run, plans, failed)
 
     def _send_run(self, plan: RunPlan) -> Completed:
         """Send missing events, the terminal one last, because the last event determines the state."""

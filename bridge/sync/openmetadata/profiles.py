@@ -20,7 +20,6 @@ from bridge.sync.openmetadata.observations import (
 from bridge.sync.openmetadata.remote_entities import RemoteEntities
 from bridge.sync.sync_item import Completed, Failure, ItemRecord, Outcome, SyncItem, failed, pushed
 from mappers.canonical_json import JsonObject
-from mappers.errors import LineageBridgeError
 from mappers.openmetadata.profiles import TableMetrics, table_profile
 
 
@@ -61,23 +60,18 @@ class ProfilePusher(ObservationPusher):
         return ProfileRecord(desired.timestamp)
 
     def _send_batch(self, batch: Sequence[DesiredObservation]) -> list[Completed | Failure]:
-        (desired,) = batch
-        try:
-            posted = self._put(desired)
-        except LineageBridgeError as error:
-            return [failed(desired, self._ctx.requests.record_failure(error))]
-        return [pushed(posted, posted.remote)]
+        return self._ctx.requests.send_in_order(self._put, batch, failed)
 
-    def _put(self, desired: DesiredObservation) -> DesiredObservation:
+    def _put(self, desired: DesiredObservation) -> Completed:
         """Send a profile at the first free timestamp, unless the server already has an equal one."""
         item = desired.item
         if item.remote is not None or item.read_record(ProfileRecord).attempted is not None:
             while rows := self.read_remote(desired.entity.name, desired.timestamp, desired.timestamp):
                 if any(contains(self._comparable(desired.request), row) for row in rows):
-                    return desired
+                    return pushed(desired, desired.remote)
                 desired = desired.move_to(desired.timestamp + 1)
         self._ctx.client.put_profile(desired.entity.id, desired.request)
-        return desired
+        return pushed(desired, desired.remote)
 
 
 def _observation(

@@ -51,16 +51,10 @@ class CheckResultPusher(ObservationPusher):
 
     def _send_batch(self, batch: Sequence[DesiredObservation]) -> list[Completed | Failure]:
         """Post the results of one test case in order."""
-        results: list[Completed | Failure] = []
-        for desired in batch:
-            try:
-                results.append(pushed_observation(self._post(desired)))
-            except LineageBridgeError as error:
-                results.append(failed(desired, self._ctx.requests.record_failure(error)))
-        return results
+        return self._ctx.requests.send_in_order(self._post, batch, failed)
 
-    def _post(self, desired: DesiredObservation) -> DesiredObservation:
-        """Post a result at the first free timestamp and return it as posted.
+    def _post(self, desired: DesiredObservation) -> Completed:
+        """Post a result at the first free timestamp.
 
         An equal result on the server counts as posted; the server may have been restored, or the test case recreated.
         """
@@ -69,9 +63,9 @@ class CheckResultPusher(ObservationPusher):
         while not self._ctx.client.post_result(desired.entity.name, desired.request):
             rows = self.read_remote(desired.entity.name, desired.timestamp, desired.timestamp)
             if any(contains(desired.request, row) for row in rows or ()):
-                return desired
+                break
             desired = desired.move_to(desired.timestamp + 1)
-        return desired
+        return pushed_observation(desired)
 
     def _resend_newest(self, posted: AbstractSet[bytes], failed_keys: AbstractSet[bytes]) -> set[ItemKey]:
         """Repost the newest result of a check after an older result, because the server shows the last one posted.
