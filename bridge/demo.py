@@ -103,6 +103,7 @@ def main(home: Path = _HOME) -> int:
 
 
 def _run_demo(client: BridgeClient, service: "subprocess.Popen[bytes]", url: str, home: Path) -> int:
+    """Wait for the service, run the jobs and print their lineage. Return the exit code of the demo."""
     log = home / "service.log"
     deadline = time.monotonic() + _START_SECONDS
     while not client.is_ready():
@@ -117,11 +118,11 @@ def _run_demo(client: BridgeClient, service: "subprocess.Popen[bytes]", url: str
     for query in queries:
         print(f"\n$ lineage-bridge {' '.join(query)}", flush=True)
         subprocess.run(_bridge_command(*query), check=True)
-    print(_next_steps(url, home), flush=True)
+    print(_next_steps_text(url, home), flush=True)
     return service.wait()
 
 
-def _next_steps(url: str, home: Path) -> str:
+def _next_steps_text(url: str, home: Path) -> str:
     return _NEXT_STEPS.format(
         command=_display_path(Path(sys.executable).with_name("lineage-bridge")),
         report=_display_path(_FILES / "report.yaml"),
@@ -167,22 +168,23 @@ def _run_process(step: DemoStep, url: str, home: Path) -> bool:
     """Run a process and print its check results. Return True if the exit code is as expected."""
     name, *options = step.args
     log = home / f"{'-'.join(step.args)}.log"
-    conf = [arg for key, value in LOCAL_CONF.items() for arg in ("--conf", f"{key}={value}")]
-    args = ["process", "run", str(_FILES / name), *options, "--lake", str(home / "lake"), "--url", url, *conf]
+    args = ["process", "run", str(_FILES / name), *options, "--lake", str(home / "lake"), "--url", url]
+    for key, value in LOCAL_CONF.items():
+        args += ["--conf", f"{key}={value}"]
     environment = os.environ | {f"{PREFIX}PROCESS__WORK": str(home / "work")}
-    started = _start_step(f"lineage-bridge process run {' '.join(step.args)}", step.description)
+    started_at = _print_command(f"lineage-bridge process run {' '.join(step.args)}", step.description)
     with log.open("wb") as log_file:
-        code = subprocess.run(
+        process = subprocess.run(
             _bridge_command(*args), stdout=log_file, stderr=log_file, env=environment, check=False
-        ).returncode
-    succeeded = _finish_step(started, code, step.expected_code, log)
-    if succeeded:
+        )
+    is_as_expected = _print_outcome(started_at, process.returncode, step.expected_code, log)
+    if is_as_expected:
         _print_matching_lines(log, _RESULT_LINE)
-    return succeeded
+    return is_as_expected
 
 
 def _run_spark_job(spark: SparkInstallation, url: str, home: Path) -> bool:
-    """Run a plain job on the published version of a dataset, configured by `lineage-bridge spark conf`."""
+    """Run a plain Spark job on the published version of a dataset. Return True if the job succeeds."""
     lake = home / "lake"
     resolve_args = ("dataset", "resolve", str(lake / "revenue"), "--output", "json")
     resolved = subprocess.run(_bridge_command(*resolve_args), stdout=subprocess.PIPE, check=True).stdout
@@ -191,33 +193,37 @@ def _run_spark_job(spark: SparkInstallation, url: str, home: Path) -> bool:
     folder.mkdir()
     log = folder / "spark.log"
     conf = build_conf(ConfOptions(find_release(spark.version), url=url, namespace="demo")) | LOCAL_CONF
-    started = _start_step(
+    started_at = _print_command(
         f"spark-submit {_SPARK_JOB} $(lineage-bridge dataset resolve …)", "a plain Spark job reads it"
     )
     process = submit_job(spark, _FILES / _SPARK_JOB, [path, str(lake)], conf, folder, log)
     try:
-        code = process.wait()
+        exit_code = process.wait()
     finally:
         process.kill()
         process.wait()
-    return _finish_step(started, code, 0, log)
+    return _print_outcome(started_at, exit_code, 0, log)
 
 
-def _start_step(command: str, description: str) -> float:
+def _print_command(command: str, description: str) -> float:
+    """Print a command that is about to start. Return the current time, from which its duration is measured."""
     print(f"$ {command}   # {description} … ", end="", flush=True)
     return time.monotonic()
 
 
-def _finish_step(started: float, code: int, expected: int, log: Path) -> bool:
-    """Print result and duration. If the exit code is unexpected, also print the errors from the log."""
-    result = "done" if not code else f"exit {code}"
-    if expected and code == expected:
-        result += ", as expected"
-    print(f"{result} ({time.monotonic() - started:.0f} s)", flush=True)
-    if code != expected:
+def _print_outcome(started_at: float, exit_code: int, expected_code: int, log: Path) -> bool:
+    """Print the outcome and duration of a command. Return True if the exit code is as expected.
+
+    If it is not, also print the errors from the log.
+    """
+    outcome = f"exit {exit_code}" if exit_code else "done"
+    if expected_code and exit_code == expected_code:
+        outcome += ", as expected"
+    print(f"{outcome} ({time.monotonic() - started_at:.0f} s)", flush=True)
+    if exit_code != expected_code:
         _print_matching_lines(log, _ERROR_LINE)
         print(f"Unexpected exit code; the full output is in {log}.", file=sys.stderr)
-    return code == expected
+    return exit_code == expected_code
 
 
 def _print_matching_lines(log: Path, pattern: "re.Pattern[str]") -> None:

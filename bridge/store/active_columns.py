@@ -87,7 +87,7 @@ class ActiveColumnLineage:
         self._org = org
 
     def update(self, changes: Reducer) -> None:
-        """Determine the newest run again for every job and target that the changes affect."""
+        """Update the newest run of every job and target that the changes affect, and activate what it reports."""
         reporting_runs = self._reporting_runs(changes)
         pairs_with_changed_start = set(
             self._db.fetch_for_ids(_START_CHANGED, [run.run_id for run in changes.rows(RunRow)], self._org)
@@ -103,9 +103,9 @@ class ActiveColumnLineage:
         reports = {
             (job, target): report for job, target, *report in self._db.fetch_for_keys(_REPORTED, keys, self._org)
         }
-        asserted_rows: dict[_Pair, set[_LineageRow]] = {}
+        merged_rows: dict[_Pair, set[_LineageRow]] = {}
         for row in changes.rows(ColumnLineageRow):
-            asserted_rows.setdefault((row.job_id, row.target_id), set()).add((row.source_id, row.lineage_id))
+            merged_rows.setdefault((row.job_id, row.target_id), set()).add((row.source_id, row.lineage_id))
         updates: list[tuple[Any, ...]] = []
         for pair, (previous, run, start) in zip(pairs, newest_runs, strict=True):
             lineage_ids = self._reported_lineage_ids(pair, run, *reports[pair])
@@ -113,8 +113,8 @@ class ActiveColumnLineage:
             if current != previous:
                 updates.append((self._org, *pair, *current))
             columns_changed = previous is not None and previous.columns_hash != current.columns_hash
-            reported = set(split_ids(lineage_ids))
-            self._update_is_active(pair, reported, asserted_rows.get(pair, set()), columns_changed=columns_changed)
+            reported_ids = set(split_ids(lineage_ids))
+            self._update_is_active(pair, reported_ids, merged_rows.get(pair, set()), columns_changed=columns_changed)
         self._db.insert(_SAVE_ACTIVE_RUNS, updates)
 
     def _reporting_runs(self, changes: Reducer) -> dict[_Pair, set[bytes]]:
@@ -149,29 +149,30 @@ class ActiveColumnLineage:
             newest.append(_NewestRun(previous, run, start))
         return newest
 
-    def _reported_lineage_ids(self, pair: _Pair, run: bytes, explicit: bool, columns: bytes | None) -> bytes:
+    def _reported_lineage_ids(self, pair: _Pair, run: bytes, explicit: bool, column_ids: bytes | None) -> bytes:
+        """Return the concatenated lineage ids that a run reports, or none for a replaced declaration.
+
+        `column_ids` are those of the facet columnLineage, and do not count if the run reports explicit lineage.
+        """
         if run == NO_ID and self._db.fetch_all(_IS_REPLACED, self._org, *pair, run):
             return b""
         if not explicit:
-            return columns or b""
-        sets = self._db.fetch_all(_EXPLICIT, self._org, *pair, run)
-        return b"".join(sorted({lineage_id for (members,) in sets for lineage_id in split_ids(members)}))
+            return column_ids or b""
+        id_sets = self._db.fetch_all(_EXPLICIT, self._org, *pair, run)
+        return b"".join(sorted({lineage_id for (members,) in id_sets for lineage_id in split_ids(members)}))
 
     def _update_is_active(
-        self, pair: _Pair, reported: set[bytes], asserted: set[_LineageRow], *, columns_changed: bool
+        self, pair: _Pair, reported_ids: set[bytes], merged_rows: set[_LineageRow], *, columns_changed: bool
     ) -> None:
         """Activate the rows that the newest run reports, and deactivate all other rows of the pair."""
         job, target = pair
-        is_active = dict.fromkeys(asserted, True)
+        active_by_row = dict.fromkeys(merged_rows, True)
         if columns_changed:
-            rows = self._db.fetch_all(_LINEAGE_ROWS, self._org, target, job)
-            is_active.update(((source, lineage_id), bool(active)) for source, lineage_id, active in rows)
-        changed = [
-            (source, lineage_id)
-            for (source, lineage_id), active in sorted(is_active.items())
-            if active != (lineage_id in reported)
-        ]
-        self._db.execute_many(
-            _ACTIVATE,
-            [(self._org, target, source, lineage_id, lineage_id in reported) for source, lineage_id in changed],
-        )
+            stored_rows = self._db.fetch_all(_LINEAGE_ROWS, self._org, target, job)
+            active_by_row.update(((source, lineage_id), bool(active)) for source, lineage_id, active in stored_rows)
+        updates = []
+        for (source, lineage_id), was_active in sorted(active_by_row.items()):
+            is_active = lineage_id in reported_ids
+            if is_active != was_active:
+                updates.append((self._org, target, source, lineage_id, is_active))
+        self._db.execute_many(_ACTIVATE, updates)

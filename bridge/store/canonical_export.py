@@ -30,13 +30,13 @@ def export_canonical(db: Database, org: str, *, without_times: bool = False) -> 
     with db.snapshot():
         for table, row_class in TABLES.items():
             plan = merge_plan(row_class)
-            columns = (*plan.names[1:], *_COMPUTED.get(table, ()))
-            yield from _json_lines(
-                db, org, table, _select_columns(columns, without_times=without_times), plan.names[1 : plan.key_count]
-            )
-        for view, order in _VIEWS.items():
-            columns = tuple(column for column in db.column_names(view) if column != "org_id")
-            yield from _json_lines(db, org, view, _select_columns(columns, without_times=without_times), order)
+            merged_columns, key_columns = plan.names[1:], plan.names[1 : plan.key_count]  # without org_id
+            columns = _select_columns((*merged_columns, *_COMPUTED.get(table, ())), without_times=without_times)
+            yield from _json_lines(db, org, table, columns, key_columns)
+        for view, sort_columns in _VIEWS.items():
+            view_columns = tuple(column for column in db.column_names(view) if column != "org_id")
+            columns = _select_columns(view_columns, without_times=without_times)
+            yield from _json_lines(db, org, view, columns, sort_columns)
 
 
 def _select_columns(columns: tuple[str, ...], *, without_times: bool) -> tuple[str, ...]:
@@ -46,16 +46,17 @@ def _select_columns(columns: tuple[str, ...], *, without_times: bool) -> tuple[s
 
 
 def _json_lines(
-    db: Database, org: str, table: str, columns: tuple[str, ...], order: tuple[str, ...]
+    db: Database, org: str, table: str, columns: tuple[str, ...], sort_columns: tuple[str, ...]
 ) -> Iterator[bytes]:
-    # Table and column names are the code's own; values are bound.
-    query = f"SELECT {', '.join(columns)} FROM {table} WHERE org_id = ?1 ORDER BY {', '.join(order)}"
+    # The names of tables and columns are constants of the code, so they need no quoting.
+    query = f"SELECT {', '.join(columns)} FROM {table} WHERE org_id = ?1 ORDER BY {', '.join(sort_columns)}"
     for row in db.stream(query, org):
-        yield msgspec.json.encode([table, dict(zip(columns, map(_to_json_value, row), strict=True))]) + b"\n"
+        values_by_column = dict(zip(columns, map(_to_json_value, row), strict=True))
+        yield msgspec.json.encode([table, values_by_column]) + b"\n"
 
 
 def _to_json_value(value: Any) -> Any:
-    """Convert values that the two databases return differently: SQLite has no booleans."""
+    """Convert ids to hexadecimal strings, and booleans to integers, because SQLite has no booleans."""
     if isinstance(value, bytes):
         return value.hex()
     return int(value) if isinstance(value, bool) else value

@@ -59,6 +59,7 @@ def mark_changes(db: Database, org: str, changes: Reducer, regrouped: Collection
 
 
 def _changed_entities(changes: Reducer, regrouped: Collection[bytes]) -> Iterator[tuple[str, bytes]]:
+    """Yield the kind and key of each changed dataset, job and run."""
     for dataset in changes.rows(DatasetRow):
         yield "dataset", dataset.dataset_id
     for dataset_id in regrouped:
@@ -72,7 +73,10 @@ def _changed_entities(changes: Reducer, regrouped: Collection[bytes]) -> Iterato
 
 
 def _changed_observations(changes: Reducer) -> Iterator[tuple[str, bytes]]:
-    """List the keys of changed checks, check results and profiles. A profile key is a dataset id and a run id."""
+    """Yield the kind and key of each changed check, check result and profile.
+
+    The key of a profile is the id of its dataset followed by the id of its run.
+    """
     for check in changes.rows(QualityCheckRow):
         yield "check", check.qdef_id
     for result in changes.rows(QualityResultRow):

@@ -17,12 +17,12 @@ FROM ol_dataset d
 JOIN facet f ON f.org_id = d.org_id AND f.owner_id = d.dataset_id AND f.about_id = ?2 AND f.name = ?3
 WHERE d.org_id = ?1 AND d.class_id {ids}
 """
-_BODIES = f"SELECT d.class_id, f.facet_order, f.body {_FROM_DATASET_FACETS} AND f.body IS NOT NULL"
+_BODIES = f"SELECT f.facet_order, d.class_id, f.body {_FROM_DATASET_FACETS} AND f.body IS NOT NULL"
 _TIMES = f"SELECT d.class_id, f.facet_order {_FROM_DATASET_FACETS}"
 _DATASETS = f"SELECT d.class_id, f.owner_id {_FROM_DATASET_FACETS}"
 _BODIES_OF_JOBS = """
 UNION ALL
-SELECT j.job_id, f.facet_order, f.body FROM ol_job j
+SELECT f.facet_order, j.job_id, f.body FROM ol_job j
 JOIN facet f ON f.org_id = j.org_id AND f.owner_id = j.job_id AND f.about_id = ?2 AND f.name = ?3
 WHERE j.org_id = ?1 AND j.job_id {ids} AND f.body IS NOT NULL
 """
@@ -62,7 +62,7 @@ def datasets_with_facet(db: Database, org: str, groups: Iterable[bytes], facet: 
 
 def _newest_bodies(rows: Iterable[tuple[Any, ...]]) -> dict[bytes, dict[str, Any]]:
     bodies: dict[bytes, dict[str, Any]] = {}
-    for subject, _, body in sorted(rows, key=lambda row: row[1]):  # by facet_order, so that newer bodies win
+    for _, subject, body in sorted(rows):  # by facet_order, so that newer bodies win
         bodies[subject] = {key: value for key, value in _decoder.decode(body).items() if not key.startswith("_")}
     return bodies
 

@@ -140,7 +140,7 @@ class IdentityGroups:
     def find_new_symlinks(self, changes: Reducer) -> set[_Link]:
         """Find the symlinks that are not stored yet. Must be called before the changes are merged.
 
-        If there are new symlinks, waits for all other transactions that may change a group.
+        If there are new symlinks, lock the groups: wait for all other transactions that may change a group.
         """
         links = {(row.dataset_id, row.alias_id, row.identifier_type) for row in changes.rows(DatasetSymlinkRow)}
         new_links = {link for link in links if link not in self._stored_links}
@@ -156,13 +156,14 @@ class IdentityGroups:
         A symlink that is already stored changes nothing, unless a symlink of its dataset was ever deleted.
         """
         seeds = {row.dataset_id for row in changes.rows(DatasetRow) if row.symlinks_deleted_at is not None}
-        links = changes.rows(DatasetSymlinkRow)
-        linked = sorted({row.dataset_id for row in links})
-        deleted = {dataset for (dataset,) in self._db.fetch_for_ids(_WITH_DELETED_LINKS, linked, self._org)}
+        link_rows = changes.rows(DatasetSymlinkRow)
+        datasets = sorted({row.dataset_id for row in link_rows})
+        rows_with_deletions = self._db.fetch_for_ids(_WITH_DELETED_LINKS, datasets, self._org)
+        datasets_with_deletions = {dataset for (dataset,) in rows_with_deletions}
         for dataset, alias, _ in new_links:
             seeds |= {dataset, alias}
-        for row in links:
-            if row.dataset_id in deleted:
+        for row in link_rows:
+            if row.dataset_id in datasets_with_deletions:
                 seeds |= {row.dataset_id, row.alias_id}
         if not seeds:
             return set()
@@ -183,12 +184,12 @@ class IdentityGroups:
         Returns the datasets that may have new group members.
         """
         pending = {member for (member,) in self._db.fetch_for_ids(_ALL_MEMBERS, sorted(seeds), self._org)}
-        considered = set(pending)
-        changed = False
+        affected = set(pending)
+        any_group_changed = False
         while pending:
             members, table_aliases = self._connected_component(pending.pop())
             pending -= members
-            considered |= members
+            affected |= members
             if len(members) > 1:
                 group = self._representative(table_aliases or members)
             else:
@@ -196,8 +197,8 @@ class IdentityGroups:
             for member, previous_group in sorted(group_ids(self._db, self._org, members).items()):
                 if previous_group != group:
                     self._db.execute(_SET_GROUP, self._org, member, group)
-                    changed = True
-        return considered if changed else set()
+                    any_group_changed = True
+        return affected if any_group_changed else set()
 
     def _connected_component(self, seed: bytes) -> tuple[set[bytes], set[bytes]]:
         """Follow live symlinks. Return the datasets reached, and the aliases of type TABLE among them."""
@@ -223,4 +224,5 @@ class IdentityGroups:
         return any(rule.matches(name) for rule in self._never_link)
 
     def _representative(self, candidates: set[bytes]) -> bytes:
+        """Return the dataset whose id becomes the id of the group: the one with the smallest name."""
         return min(candidates, key=dataset_names(self._db, self._org, candidates).__getitem__)

@@ -55,11 +55,11 @@ def audit_intake(db: Database, org: str) -> IntakeAudit:
         ledger_counts = {source: _LedgerCounts(*map(int, counts)) for source, *counts in db.fetch_all(_RECEIVED, org)}
         log_counts = {source: _LogCounts(*map(int, counts)) for source, *counts in db.fetch_all(_LOGGED, org)}
         ((listed_receipts,),) = db.fetch_all(_REJECTED, org)
-    totals = []
+    source_totals = []
     for source in sorted(ledger_counts.keys() | log_counts.keys()):
         ledger = ledger_counts.get(source, _LedgerCounts())
         log = log_counts.get(source, _LogCounts())
-        totals.append(
+        source_totals.append(
             SourceTotals(
                 source,
                 received=ledger.events + ledger.rejected,
@@ -70,9 +70,9 @@ def audit_intake(db: Database, org: str) -> IntakeAudit:
             )
         )
     discrepancies = [
-        f"{source_totals.source}: the store contains {-source_totals.duplicate} more events than were received"
-        for source_totals in totals
-        if source_totals.duplicate < 0
+        f"{totals.source}: the store contains {-totals.duplicate} more events than were received"
+        for totals in source_totals
+        if totals.duplicate < 0
     ]
     events = sum(counts.events for counts in ledger_counts.values())
     rejected = sum(counts.rejected for counts in ledger_counts.values())
@@ -84,4 +84,4 @@ def audit_intake(db: Database, org: str) -> IntakeAudit:
         discrepancies.append(
             f"{rejected} inputs were rejected; {listed_receipts} are listed and {retried} were ingested later"
         )
-    return IntakeAudit(totals, discrepancies)
+    return IntakeAudit(source_totals, discrepancies)

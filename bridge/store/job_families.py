@@ -1,4 +1,4 @@
-"""Maps jobs to the logical jobs that they are shown as, and vice versa."""
+"""Maps jobs to the logical jobs that they are folded into, and vice versa."""
 
 from collections.abc import Iterable
 
@@ -15,38 +15,41 @@ SELECT source_id, target_id FROM lineage_edge WHERE org_id = ?1 AND source_id {i
 
 
 def logical_jobs(db: Database, org: str, rule: FoldingRule, jobs: Iterable[bytes]) -> dict[bytes, set[bytes]]:
-    """Map each job to the logical jobs that it is shown as: the job itself or, for an action, its parents."""
+    """Map each job to its logical jobs: the job itself or, for an action, the application.
+
+    If the rule folds applications into their parents, an action maps to the parents of its application.
+    """
     logical_jobs_by_job = {job: {job} for job in jobs}
     actions = {
         job
-        for job, *job_type in db.fetch_for_ids(_JOB_TYPES, sorted(logical_jobs_by_job), org)
-        if is_action(*job_type)
+        for job, integration, job_type in db.fetch_for_ids(_JOB_TYPES, sorted(logical_jobs_by_job), org)
+        if is_action(integration, job_type)
     }
     parents_by_action = _read_parents(db, org, actions)
     parents_by_application: dict[bytes, set[bytes]] = {}
     if rule.job == "parent":
         parents_by_application = _read_parents(db, org, set().union(*parents_by_action.values()))
-    for action, parents in parents_by_action.items():
-        shown_as = [parents_by_application.get(parent, {parent}) for parent in parents]
-        logical_jobs_by_job[action] = set().union(*shown_as)
+    for action, applications in parents_by_action.items():
+        job_sets = [parents_by_application.get(application, {application}) for application in applications]
+        logical_jobs_by_job[action] = set().union(*job_sets)
     return logical_jobs_by_job
 
 
 def family_members(db: Database, org: str, rule: FoldingRule, jobs: Iterable[bytes]) -> dict[bytes, set[bytes]]:
     """Map each job to the jobs that are folded into it: the job itself, and actions one or two levels below."""
     requested_jobs = set(jobs)
-    links = set(db.fetch_for_ids(_CHILDREN, sorted(requested_jobs), org))
-    children = {child for _, child in links}
-    all_jobs = requested_jobs | children | {child for _, child in db.fetch_for_ids(_CHILDREN, sorted(children), org)}
-    members: dict[bytes, set[bytes]] = {job: set() for job in requested_jobs}
-    for member, folded_into in logical_jobs(db, org, rule, all_jobs).items():
-        for job in folded_into & requested_jobs:
-            members[job].add(member)
-    return members
+    children = {child for _, child in db.fetch_for_ids(_CHILDREN, sorted(requested_jobs), org)}
+    grandchildren = {child for _, child in db.fetch_for_ids(_CHILDREN, sorted(children), org)}
+    members_by_job: dict[bytes, set[bytes]] = {job: set() for job in requested_jobs}
+    candidates = logical_jobs(db, org, rule, requested_jobs | children | grandchildren)
+    for member, jobs_of_member in candidates.items():
+        for job in jobs_of_member & requested_jobs:
+            members_by_job[job].add(member)
+    return members_by_job
 
 
 def _read_parents(db: Database, org: str, jobs: Iterable[bytes]) -> dict[bytes, set[bytes]]:
-    parents: dict[bytes, set[bytes]] = {}
+    parents_by_job: dict[bytes, set[bytes]] = {}
     for job, parent in db.fetch_for_ids(_PARENTS, sorted(jobs), org):
-        parents.setdefault(job, set()).add(parent)
-    return parents
+        parents_by_job.setdefault(job, set()).add(parent)
+    return parents_by_job

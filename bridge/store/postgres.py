@@ -158,15 +158,16 @@ class PostgresDatabase:
         if rows:
             columns = map(encode_array, statement.columns.values(), zip(*rows, strict=True))
             names = ", ".join(statement.columns)
-            arrays = ", ".join(f"?{i + 1}" for i in range(len(statement.columns)))
-            source = f"SELECT * FROM unnest({arrays})"
+            placeholders = ", ".join(f"?{number}" for number in range(1, len(statement.columns) + 1))
+            source = f"SELECT * FROM unnest({placeholders})"
             self.execute(f"INSERT INTO {statement.table} ({names}) {source} {statement.conflict}", *columns)
 
     def merge_rows(self, row_class: type[Row], rows: Sequence[Row]) -> None:
         if rows:
-            (org, *_), *columns = zip(*rows, strict=True)
-            types = _column_types(row_class)
-            self.execute(upsert_arrays(row_class), org, *map(encode_array, types, columns))
+            orgs, *columns = zip(*rows, strict=True)
+            org, *_ = orgs  # the same for all rows
+            arrays = map(encode_array, _column_types(row_class), columns)
+            self.execute(upsert_arrays(row_class), org, *arrays)
 
     def lock(self, name: str) -> None:
         self.execute(
@@ -235,12 +236,13 @@ class PostgresDatabase:
         miss smaller numbers committed later. Waiting blocks no writer. Raises StoreBusy after 30 seconds.
         """
         ((last_seq,),) = self.fetch_all("SELECT last_value FROM run_event_seq")
-        writers = set(self.fetch_all(_OPEN_WRITERS, *divmod(_LOG_LOCK, 1 << 32)))
+        lock_key = divmod(_LOG_LOCK, 1 << 32)  # pg_locks shows the upper and lower half in separate columns
+        open_writers = set(self.fetch_all(_OPEN_WRITERS, *lock_key))
         deadline = time.monotonic() + _STABLE_TIMEOUT_SECONDS
-        while writers and time.monotonic() < deadline:
+        while open_writers and time.monotonic() < deadline:
             time.sleep(0.005)
-            writers &= set(self.fetch_all(_OPEN_WRITERS, *divmod(_LOG_LOCK, 1 << 32)))
-        if writers:
+            open_writers &= set(self.fetch_all(_OPEN_WRITERS, *lock_key))
+        if open_writers:
             raise StoreBusy(
                 f"transactions opened {_STABLE_TIMEOUT_SECONDS} s ago are still writing events: try again"
             )
@@ -270,8 +272,10 @@ def _column_types(row_class: type[Row]) -> list[type]:
 
 @cache
 def _expand_keys(sql: str, value_count: int, column_count: int) -> str:
-    arrays = ", ".join(f"?{value_count + i + 1}" for i in range(column_count))
-    return sql.replace("{keys}", f"(SELECT * FROM unnest({arrays}) AS u ({', '.join(_KEY_COLUMNS[:column_count])}))")
+    """Replace `{keys}` by a table of arrays, whose placeholders follow those of the other values."""
+    placeholders = ", ".join(f"?{value_count + number}" for number in range(1, column_count + 1))
+    names = ", ".join(_KEY_COLUMNS[:column_count])
+    return sql.replace("{keys}", f"(SELECT * FROM unnest({placeholders}) AS u ({names}))")
 
 
 @lru_cache(maxsize=512)

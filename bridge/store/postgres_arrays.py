@@ -14,7 +14,7 @@ _HEADER = Struct(">iiIii")
 _LENGTH = Struct(">i")
 _NULL = _LENGTH.pack(-1)
 _ID_BYTES = 16
-_ID = _LENGTH.pack(_ID_BYTES)
+_ID_LENGTH = _LENGTH.pack(_ID_BYTES)
 _BOOLEANS = {None: _NULL, True: _LENGTH.pack(1) + b"\x01", False: _LENGTH.pack(1) + b"\x00"}
 
 
@@ -77,14 +77,16 @@ def encode_array(element_type: type, values: Sequence[Any]) -> PackedArray:
 
 
 def _with_length(value: bytes) -> bytes:
-    return (_ID if len(value) == _ID_BYTES else _LENGTH.pack(len(value))) + value
+    """Prefix a value with its length. Most values are ids, whose length is packed only once."""
+    length = _ID_LENGTH if len(value) == _ID_BYTES else _LENGTH.pack(len(value))
+    return length + value
 
 
 def _encode_bytes(values: Sequence[bytes | None]) -> list[bytes]:
     return [_NULL if value is None else _with_length(value) for value in values]
 
 
-def _encode_texts(values: Sequence[str | None]) -> list[bytes]:
+def _encode_strings(values: Sequence[str | None]) -> list[bytes]:
     return [_NULL if value is None else _with_length(value.encode()) for value in values]
 
 
@@ -96,7 +98,12 @@ def _encode_booleans(values: Sequence[bool | None]) -> list[bytes]:
     return [_BOOLEANS[value] for value in values]
 
 
-_ENCODERS: dict[type, Any] = {bytes: _encode_bytes, str: _encode_texts, int: _encode_integers, bool: _encode_booleans}
+_ENCODERS: dict[type, Any] = {
+    bytes: _encode_bytes,
+    str: _encode_strings,
+    int: _encode_integers,
+    bool: _encode_booleans,
+}
 
 
 def array_dumpers() -> dict[type[PackedArray], type[Dumper]]:

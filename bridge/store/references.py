@@ -27,7 +27,7 @@ class ColumnReference(NodeReference, frozen=True):
 
 
 def parse_id(text: str) -> bytes:
-    """Parse a UUID. Raises InvalidParameter if the text is not a UUID."""
+    """Parse a UUID. Raises InvalidParameter if the string is not a UUID."""
     try:
         return UUID(text).bytes
     except ValueError as error:

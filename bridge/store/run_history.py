@@ -95,6 +95,7 @@ FIRST_PAGE: RunCursor = ((1 << 63) - 1, b"")
 
 
 def find_job(db: Database, org: str, namespace: str, name: str) -> bytes | None:
+    """Return the id of a job, or None if the store does not contain the job."""
     rows = db.fetch_all(_JOB, org, canonical_job_name(org, namespace, name).id)
     return next((job for (job,) in rows), None)
 
@@ -128,11 +129,13 @@ def find_run(db: Database, org: str, run: bytes) -> RunHistoryEntry | None:
 
 
 def _read_runs(db: Database, source: str, *values: str | int | bytes) -> list[RunHistoryEntry]:
-    return [_to_entry(row) for row in db.fetch_all(_RUNS.format(page=_PAGE.format(source=source)), *values)]
+    """Read a page of runs from a FROM clause. `values` are the placeholders of `_PAGE` and of the clause."""
+    sql = _RUNS.format(page=_PAGE.format(source=source))
+    return [_to_entry(row) for row in db.fetch_all(sql, *values)]
 
 
 def _to_entry(row: tuple[Any, ...]) -> RunHistoryEntry:
     """Convert a row: SQLite has no booleans, and PostgreSQL returns sums as decimals."""
-    run = RunHistoryEntry(*row)
-    rows = run.rows_written
-    return run._replace(status_derived=bool(run.status_derived), rows_written=None if rows is None else int(rows))
+    entry = RunHistoryEntry(*row)
+    rows_written = None if entry.rows_written is None else int(entry.rows_written)
+    return entry._replace(status_derived=bool(entry.status_derived), rows_written=rows_written)

@@ -44,7 +44,7 @@ def schema_version(db: Database) -> str | None:
 
 
 def upgrade_sqlite(path: Path) -> None:
-    """Create the store or upgrade it to the schema of this version. Raises IncompatibleStore if it is newer."""
+    """Create the store or upgrade its schema. Raises IncompatibleStore if the store's schema is newer."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.touch(mode=0o600)  # not readable by other users: facets may contain secrets
     connection = sqlite3.connect(path, timeout=30)
@@ -65,10 +65,10 @@ def upgrade_sqlite(path: Path) -> None:
 
 
 def upgrade_postgres(url: str, name: str) -> None:
-    """Create the store in its database or upgrade it. Raises IncompatibleStore if its schema is newer.
+    """Create the store or upgrade its schema. Raises IncompatibleStore if the store's schema is newer.
 
-    Daemons that start at the same time wait for each other. Also creates the partitions of the event log for the
-    next days.
+    Also creates the partitions of the event log for the next days. Daemons that start at the same time wait for each
+    other.
     """
     import psycopg  # noqa: PLC0415 - an optional dependency
     import sqlalchemy as sa  # noqa: PLC0415 - not needed by SQLite stores that are up to date
@@ -100,6 +100,7 @@ def _driver_connection(connection: "Connection") -> Any:
 
 
 def _migrate(connection: "Connection", version: str | None, name: str, dialect: Dialect) -> None:
+    """Run the missing migrations, and recreate all views and triggers. `name` is the store's name in errors."""
     import sqlalchemy as sa  # noqa: PLC0415 - not needed if the store is up to date
     from alembic import command  # noqa: PLC0415
     from alembic.config import Config  # noqa: PLC0415
@@ -125,6 +126,7 @@ def _migrate(connection: "Connection", version: str | None, name: str, dialect: 
 
 
 def _create_views(driver: Any, queries: dict[str, str]) -> None:
+    """Recreate the views with these queries, which are ordered by dependency."""
     for name in reversed(queries):
         driver.execute(f"DROP VIEW IF EXISTS {name}")
     for name, query in queries.items():

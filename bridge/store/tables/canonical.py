@@ -65,6 +65,7 @@ def _column(name: str, hint: Any) -> sa.Column[Any]:
 
 
 def _canonical_table(name: str, row_class: type[Row]) -> sa.Table:
+    """Declare the table of a row class with its computed columns, constraints and indexes."""
     plan = merge_plan(row_class)
     columns = [_column(column, hint) for column, hint in zip(plan.names, plan.types, strict=True)]
     key = org_key(*plan.names[1 : plan.key_count])
@@ -73,9 +74,9 @@ def _canonical_table(name: str, row_class: type[Row]) -> sa.Table:
     table = sa.Table(name, metadata, *columns, *_COMPUTED.get(name, ()), key, *checks, sqlite_with_rowid=with_rowid)
     for column_names in _INDEXES.get(name, ()):
         first, *others = (table.c[column_name] for column_name in column_names)
-        not_null = first.is_not(None) if first.nullable else None
+        condition = first.is_not(None) if first.nullable else None
         index_name = f"ix_{name}__{'__'.join(column_names)}"
-        sa.Index(index_name, first, *others, table.c.org_id, sqlite_where=not_null, postgresql_where=not_null)
+        sa.Index(index_name, first, *others, table.c.org_id, sqlite_where=condition, postgresql_where=condition)
     return table
 
 
