@@ -76,9 +76,9 @@ def measure_ms(case: Case, run_number: int) -> float:
 def drain(spool: agent.Spool) -> None:
     """Wait until the events are delivered or delete them, so that no sender runs during the next measurement."""
     deadline = time.monotonic() + 0.2
-    while spool.pending() and time.monotonic() < deadline:
+    while spool.pending_names() and time.monotonic() < deadline:
         time.sleep(0.01)
-    for name in spool.pending():
+    for name in spool.pending_names():
         spool.remove(name)
 
 

@@ -78,8 +78,8 @@ def retry_policy(
 def _seconds_until_retry(state: RetryCallState) -> float:
     """Return the longer of the pause that the server asks for and a random pause, which spreads out clients."""
     error = state.outcome.exception() if state.outcome else None
-    requested = error.retry_after if isinstance(error, TargetUnavailable) else None
-    return max(requested or 0.0, random.uniform(_MIN_PAUSE_SECONDS, _MAX_PAUSE_SECONDS))  # noqa: S311 - not used for security
+    requested_seconds = error.retry_after if isinstance(error, TargetUnavailable) else None
+    return max(requested_seconds or 0.0, random.uniform(_MIN_PAUSE_SECONDS, _MAX_PAUSE_SECONDS))  # noqa: S311 - not used for security
 
 
 class TokenProvider(Protocol):

@@ -11,7 +11,7 @@ JsonObject = dict[str, Any]
 
 F = TypeVar("F")
 
-_MISSING = re.compile(r"Object missing required field `(\w+)`")
+_MISSING_FIELD = re.compile(r"Object missing required field `(\w+)`")
 
 
 def drop_nulls(value: Any) -> Any:
@@ -38,8 +38,8 @@ def decode_json(raw: bytes, decoder: msgspec.json.Decoder[F]) -> F:
     except msgspec.ValidationError as error:
         reason, _, path = str(error).partition(" - at `")
         path = path.rstrip("`").removeprefix("$")
-        if missing := _MISSING.fullmatch(reason):
-            reason, path = "is missing", f"{path}.{missing[1]}"
+        if match := _MISSING_FIELD.fullmatch(reason):
+            reason, path = "is missing", f"{path}.{match[1]}"
         raise InvalidInput(reason, path.lstrip(".")) from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise InvalidInput(f"not JSON: {error}") from error

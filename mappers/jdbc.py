@@ -51,9 +51,9 @@ def parse_jdbc_url(url: str) -> JdbcDatabase | None:
     server = _PARSERS.get(system, _parse_server)(location)
     if server is not None and server.alias:
         return JdbcDatabase(canonical_namespace(f"{system}://{server.alias}"), "", is_alias=True)
-    if system == "oracle" and (server is None or not server.hosts):
-        return None  # the URL contains nothing but credentials
     if server is None or not server.hosts:
+        if system == "oracle":
+            return None  # the URL contains nothing but credentials
         # Only the driver knows the location, so the namespace is the complete URL without credentials.
         return JdbcDatabase(canonical_namespace(f"{system}{_CREDENTIALS.sub('', location)}"), "")
     hosts = ",".join(_with_default_port(host, _DEFAULT_PORTS.get(system)) for host in server.hosts.lower().split(","))

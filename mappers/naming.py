@@ -51,9 +51,9 @@ def storage_path(namespace: str, name: str) -> str | None:
 
 def short_name(name: str) -> str:
     """Shorten a path or table name to its last two parts."""
-    parts = [part for part in name.split("/") if part]
     if "/" not in name:
         return ".".join(name.split(".")[-2:])
+    parts = [part for part in name.split("/") if part]
     return ".".join(part.removesuffix(".db") for part in parts[-2:])
 
 

@@ -6,7 +6,7 @@ from functools import lru_cache
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 #: Length of a time with microseconds and without a time zone.
-_MICROSECONDS_CHARACTERS = 26
+_LENGTH_WITH_MICROSECONDS = 26
 #: The latest time that can be formatted.
 MAX_MICROS = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
 
@@ -27,7 +27,7 @@ def parse_timestamp(text: str) -> tuple[int, str | None]:
     if time.tzinfo is None:
         time = time.replace(tzinfo=UTC)
         note = "has no time zone: read as UTC"
-    elif len(text) > _MICROSECONDS_CHARACTERS and text[-1] in "Zz":
+    elif len(text) > _LENGTH_WITH_MICROSECONDS and text[-1] in "Zz":
         note = _precision_note(text)
     try:
         return (time - _EPOCH) // _MICROSECOND, note
@@ -37,8 +37,8 @@ def parse_timestamp(text: str) -> tuple[int, str | None]:
 
 def _precision_note(text: str) -> str | None:
     _, _, fraction = text.partition(".")
-    digits = len(fraction) - len(fraction.lstrip("0123456789"))
-    return "is finer than microseconds: truncated" if digits > 6 else None
+    digit_count = len(fraction) - len(fraction.lstrip("0123456789"))
+    return "is finer than microseconds: truncated" if digit_count > 6 else None
 
 
 def to_datetime(micros: int) -> datetime:

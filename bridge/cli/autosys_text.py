@@ -16,7 +16,7 @@ _MAX_NAMES = 20
 
 def catalog_lines(catalog: "JobCatalog", result: "ScanResult") -> Iterator[str]:
     """List boxes with their jobs, problems, and changes since the last scan."""
-    members = catalog.members()
+    members = catalog.members_by_box()
     roots = [job for job in catalog.jobs.values() if job.box is None or job.box not in catalog.jobs]
     for root in roots:
         yield from _tree_lines(root, catalog, members, 0, frozenset())

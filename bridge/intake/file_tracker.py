@@ -8,7 +8,7 @@ from typing import NamedTuple
 from bridge.intake.file_position import fingerprint, is_same_file, stored_path
 from bridge.intake.open_files import OpenFiles
 from bridge.store.event_log import FilePosition
-from connectors.openlineage.file_finder import FileFinder, FileListing, names_before_rotation
+from connectors.openlineage.file_finder import FileFinder, FileListing, paths_before_rotation
 from connectors.openlineage.files import GZIP_MAGIC
 from connectors.openlineage.growing_file import FileIdentity, LineBatch
 
@@ -36,7 +36,7 @@ class FollowedFile:
 
     def former_names(self) -> list[str]:
         """Return the names that the file may have had before a rotation, under which its position may be stored."""
-        return [stored_path(path) for path in names_before_rotation(self.path)]
+        return [stored_path(path) for path in paths_before_rotation(self.path)]
 
     def has_incomplete_line(self) -> bool:
         """Return True if an unreported incomplete line follows the ingested part."""

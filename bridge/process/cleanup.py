@@ -52,7 +52,7 @@ class VersionCleaner:
     def version_folders(self, dataset: DatasetLocation) -> dict[str, str]:
         """Return the version folders by version tag. Raises ConfigError if there are none."""
         folders = {}
-        for folder in self._file_systems.for_path(dataset.path_or_table).folders(dataset.path_or_table):
+        for folder in self._file_systems.for_path(dataset.path_or_table).list_folders(dataset.path_or_table):
             name = folder.rstrip("/").rpartition("/")[2]
             if name.startswith(VERSION_FOLDER_PREFIX):
                 folders[name.removeprefix(VERSION_FOLDER_PREFIX)] = folder

@@ -129,7 +129,7 @@ class InputResolver:
 
     def _fingerprint_files(self, location: DatasetLocation) -> str | None:
         """Return a hash that changes with the file list of a location, or None if there are no files."""
-        files = self._file_systems.for_path(location.path_or_table).files(location.path_or_table)
+        files = self._file_systems.for_path(location.path_or_table).list_files(location.path_or_table)
         if not files:
             return None
         digest = hashlib.sha256()
@@ -178,7 +178,7 @@ def verify_delivery(planned: PlannedInput, file_systems: FileSystems) -> None:
     root = planned.location.path_or_table.rstrip("/")
     file_system = file_systems.for_path(root)
     unlisted_files = {
-        file.path.removeprefix("file:").removeprefix(root).lstrip("/"): file for file in file_system.files(root)
+        file.path.removeprefix("file:").removeprefix(root).lstrip("/"): file for file in file_system.list_files(root)
     }
     for delivered in manifest.files:
         stored = unlisted_files.pop(delivered.path, None)

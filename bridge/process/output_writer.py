@@ -82,7 +82,7 @@ class OutputWriter:
             folder, partition_by = f"{self._staging}/{planned.tag}/{output.dataset.strip('/')}", []
         aggregates = _aggregates(planned, columns)
         measured = write_frame(rows, WriteOptions(format_, folder, partition_by, options), aggregates)
-        stored_files = self._file_systems.for_path(folder).files(folder)
+        stored_files = self._file_systems.for_path(folder).list_files(folder)
         partitions = _partition_names(stored_files, folder) if partition_by else []
         if output.mode == "overwrite":
             retained_roots = [root for root in retained_roots if root.partition not in partitions]
@@ -137,7 +137,7 @@ class OutputWriter:
         file_system = self._file_systems.for_path(result.folder)
         delivered_files = [
             DeliveredFile(_relative_path(file.path, result.folder), file.size, file_system.sha256(file.path))
-            for file in file_system.files(result.folder)
+            for file in file_system.list_files(result.folder)
         ]
         manifest = result.manifest
         business_date = self._plan.values.get("business_date")

@@ -152,9 +152,9 @@ def _move_above_stdio(descriptor):
 
     if descriptor > 2:
         return descriptor
-    moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 3)
+    new_descriptor = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 3)
     os.close(descriptor)
-    return moved
+    return new_descriptor
 
 
 def wait_readable(descriptor, seconds):
@@ -400,7 +400,7 @@ def add_file_size(dataset):
 
 def add_line_counts_and_checksums(event, with_count, with_checksum):
     """Add line counts and SHA-256 checksums to outputs that are files; return whether any facet was added."""
-    added = False
+    has_added = False
     for dataset in event.get("outputs") or ():
         facets = dataset.get("facets") or {}
         path = facets.get("path")
@@ -412,11 +412,11 @@ def add_line_counts_and_checksums(event, with_count, with_checksum):
             continue
         if with_count and "rows" not in facets:
             facets["rows"] = line_count
-            added = True
+            has_added = True
         if with_checksum and "checksum" not in facets:
             facets["checksum"] = "sha256:" + digest
-            added = True
-    return added
+            has_added = True
+    return has_added
 
 
 def _count_and_hash(path):
@@ -485,7 +485,7 @@ class Spool:
             return False
         return True
 
-    def pending(self):
+    def pending_names(self):
         """Return the names of the pending events, oldest first."""
         try:
             names = os.listdir(self.directory) if self.is_private() else []
@@ -538,7 +538,7 @@ class Spool:
         """Return why pending events cannot be delivered now, or None if no events are pending."""
         if os.path.lexists(self.directory) and not self.is_private():
             return "%s is not a directory, belongs to another user, or is writable by other users" % self.directory
-        return "another sender is running" if self.pending() else None
+        return "another sender is running" if self.pending_names() else None
 
     def record_dropped(self):
         """Record that an event was neither written to the spool nor accepted by the service."""
@@ -562,7 +562,7 @@ class Spool:
             pass
 
     def next_attempt(self, job, run_id):
-        """Count a start of this run and return its number, because Autosys does not pass the attempt to the job."""
+        """Count a start of this run and return the attempt number, which Autosys does not pass to the job."""
         import hashlib
 
         key = hashlib.sha256(("%s\0%s" % (job, run_id)).encode("utf-8", "replace")).hexdigest()[:32]
@@ -631,7 +631,7 @@ class Spool:
         self._adds_until_check -= 1
         if self._adds_until_check > 0:
             return False
-        names = self.pending()
+        names = self.pending_names()
         self._adds_until_check = (self.max_files - len(names)) // 16
         if len(names) >= self.max_files:
             return True
@@ -670,16 +670,16 @@ class ServiceConnection:
         if self._api_key:
             headers["Authorization"] = "Bearer " + self._api_key
         while True:
-            reused = self._connection is not None
+            is_reused = self._connection is not None
             try:
-                if not reused:
+                if not is_reused:
                     self._connect()
                 self._connection.request("POST", self._base_path + _ROUTES[kind], body, headers)
                 response = self._connection.getresponse()
                 return response.status, response.read(2000).decode("utf-8", "replace")
             except Exception as error:  # after any error, the caller keeps the event
                 self.close()
-                if not reused:  # a server may have closed a reused connection, so try once with a new one
+                if not is_reused:  # a server may have closed a reused connection, so try once with a new one
                     return None, "%s: %s" % (type(error).__name__, error)
 
     def close(self):
@@ -710,19 +710,19 @@ def deliver_pending(spool, connection, deadline=None):
     lock = spool.lock()
     if lock is None:
         return 0, 0, spool.blocked_reason()
-    outcomes, attempted = [], set()
+    outcomes, attempted_names = [], set()
     stop_reason = None
     try:
         while stop_reason is None:
-            names = [name for name in spool.pending() if name not in attempted]
+            names = [name for name in spool.pending_names() if name not in attempted_names]
             if not names:
                 break
-            attempted.update(names)
+            attempted_names.update(names)
             stop_reason = deliver_files(spool, connection, names, outcomes, deadline)
     finally:
         connection.close()
         lock.close()
-    stuck_count = len(attempted.intersection(spool.pending()))
+    stuck_count = len(attempted_names.intersection(spool.pending_names()))
     if stop_reason is None and stuck_count:
         stop_reason = "%d event(s) cannot be read, deleted or moved to refused/" % stuck_count
     return outcomes.count("delivered"), outcomes.count("rejected"), stop_reason
@@ -797,15 +797,15 @@ class CommandRun:
         self.start = time.time()
         self._monotonic_start = time.monotonic()
 
-    def event(self, event_type, ended=False, **facets):
-        """Build an event; with `ended`, add the end time and the duration.
+    def event(self, event_type, has_ended=False, **facets):
+        """Build an event; with `has_ended`, add the end time and the duration.
 
         The duration comes from the monotonic clock, so that a run never ends before its start if the system clock is
         set back.
         """
         elapsed = time.monotonic() - self._monotonic_start
         run = {"runId": self.run_id, "startTime": _iso_time(self.start), "facets": self._run_facets(facets)}
-        if ended:
+        if has_ended:
             run["endTime"] = _iso_time(self.start + elapsed)
             run["facets"]["durationSeconds"] = round(elapsed, 3)
         event = {
@@ -825,7 +825,7 @@ class CommandRun:
         facets = {"exitCode": exit_code}
         if killed_by is not None:
             facets["signal"] = killed_by
-        return self.event(event_type, ended=True, **facets)
+        return self.event(event_type, has_ended=True, **facets)
 
     def add_dataset_details(self, event):
         """Add the manifest and the sizes of output files to an event; return whether anything was added."""
@@ -834,10 +834,10 @@ class CommandRun:
             event["run"]["facets"]["manifest"] = {"path": self.manifest, "problems": problems}
         for side in ("inputs", "outputs"):
             event[side] = merge_datasets(event.get(side) or [], manifest.get(side) or [], self._base_dir)
-        added = bool(problems or any(manifest.values()))
+        has_added = bool(problems or any(manifest.values()))
         for dataset in event["outputs"]:
-            added = add_file_size(dataset) or added
-        return added
+            has_added = add_file_size(dataset) or has_added
+        return has_added
 
     def to_parent_variable(self):
         """Return the value of LINEAGE_BRIDGE_PARENT_RUN for the command; see parent_run."""
@@ -936,10 +936,10 @@ class ChildCommand:
         """Forward signals until the command exits; return its wait status."""
         while True:
             try:
-                exited, status = os.waitpid(child, os.WNOHANG)
+                exited_pid, status = os.waitpid(child, os.WNOHANG)
             except ChildProcessError:
                 return 0  # already reaped, so its exit code is lost
-            if exited:
+            if exited_pid:
                 return status
             number = signal.sigwait(self._signals)
             if number != signal.SIGCHLD and not probe.was_sent_to_group(number):
@@ -1014,10 +1014,10 @@ class GroupSignalProbe:
             if not request:
                 return
             number = request[0]
-            pending = number in signal.sigpending()
-            if pending:
+            is_pending = number in signal.sigpending()
+            if is_pending:
                 signal.sigwait([number])
-            os.write(reply_writer, b"y" if pending else b"n")
+            os.write(reply_writer, b"y" if is_pending else b"n")
 
 
 def exit_like(exit_code, killed_by):
@@ -1041,7 +1041,7 @@ def exit_like(exit_code, killed_by):
 # --- Background sender ---
 
 
-def start_sender(spool, options, command_run, unspooled_start):
+def start_sender(spool, options, command_run, unspooled_start_event):
     """Start the sender, which delivers events while the command runs.
 
     Returns two descriptors. The agent writes the result of the command to the first descriptor. The sender writes to
@@ -1054,7 +1054,7 @@ def start_sender(spool, options, command_run, unspooled_start):
             _detach_from_job(result_reader, status_writer)
             os.write(status_writer, b"detached")
             connection = ServiceConnection(options.url, options.api_key)
-            run_sender(spool, connection, options, command_run, unspooled_start, (result_reader, status_writer))
+            run_sender(spool, connection, options, command_run, unspooled_start_event, (result_reader, status_writer))
         finally:
             os._exit(0)
     os.close(result_reader)
@@ -1082,11 +1082,11 @@ def notify_sender(sender, result, linger):
         wait_readable(status_reader, linger)
 
 
-def run_sender(spool, connection, options, command_run, unspooled_start, descriptors):
+def run_sender(spool, connection, options, command_run, unspooled_start_event, descriptors):
     """Deliver events until the command has ended and its end event is delivered; runs in the sender process."""
     result_reader, status_writer = descriptors
-    if unspooled_start is not None:
-        send_or_drop(spool, connection, unspooled_start)
+    if unspooled_start_event is not None:
+        send_or_drop(spool, connection, unspooled_start_event)
     deliver_pending(spool, connection)
     spool.remove_old_attempts()
     result = b""
@@ -1099,16 +1099,18 @@ def run_sender(spool, connection, options, command_run, unspooled_start, descrip
         if not chunk:
             break
         result += chunk
-    end_event, spooled = build_end_event(spool, command_run, result)
+    end_event, is_spooled = build_end_event(spool, command_run, result)
     if options.linger:
         deliver_pending(spool, connection)  # before reading output files, which may take longer than the agent waits
-    changed = command_run.add_dataset_details(end_event)
+    has_details = command_run.add_dataset_details(end_event)
     if options.count or options.checksum:
-        added = add_line_counts_and_checksums(end_event, with_count=options.count, with_checksum=options.checksum)
-        changed = changed or added
-    if changed:
-        spooled = spool.add(_RUN_EVENT, end_event)
-    if not spooled:
+        has_counts = add_line_counts_and_checksums(
+            end_event, with_count=options.count, with_checksum=options.checksum
+        )
+        has_details = has_details or has_counts
+    if has_details:
+        is_spooled = spool.add(_RUN_EVENT, end_event)
+    if not is_spooled:
         send_or_drop(spool, connection, end_event)
     deliver_with_retries(spool, connection, status_writer)
 
@@ -1116,13 +1118,13 @@ def run_sender(spool, connection, options, command_run, unspooled_start, descrip
 def build_end_event(spool, command_run, result):
     """Build the end event from the result sent by the agent; return the event, and whether the spool contains it."""
     try:
-        event_type, exit_code, killed_by, spooled = json.loads(result.decode("utf-8"))
+        event_type, exit_code, killed_by, is_spooled = json.loads(result.decode("utf-8"))
     except ValueError:
         # The agent has closed the pipe without a result.
         error = {"message": "the agent was killed", "programmingLanguage": "SHELL"}
-        end_event = command_run.event("ABORT", ended=True, errorMessage=error)
+        end_event = command_run.event("ABORT", has_ended=True, errorMessage=error)
         return end_event, spool.add(_RUN_EVENT, end_event)
-    return command_run.end_event(event_type, exit_code, killed_by), spooled
+    return command_run.end_event(event_type, exit_code, killed_by), is_spooled
 
 
 def deliver_with_retries(spool, connection, status_writer):
@@ -1133,7 +1135,7 @@ def deliver_with_retries(spool, connection, status_writer):
     deadline, delay = time.monotonic() + DELIVERY_SECONDS, 0.5
     _, _, stop_reason = deliver_pending(spool, connection, deadline)
     os.close(status_writer)
-    while stop_reason is not None and spool.pending() and time.monotonic() < deadline:
+    while stop_reason is not None and spool.pending_names() and time.monotonic() < deadline:
         time.sleep(delay)
         delay = min(delay * 2, 10)
         _, _, stop_reason = deliver_pending(spool, connection, deadline)
@@ -1165,8 +1167,8 @@ def run_and_report(options, environment):
     command_run = sender = None
     try:
         command_run = CommandRun(options, environment, spool)
-        start_event, spooled = spool_start_event(command_run, spool)
-        sender = start_sender(spool, options, command_run, None if spooled else start_event)
+        start_event, is_spooled = spool_start_event(command_run, spool)
+        sender = start_sender(spool, options, command_run, None if is_spooled else start_event)
         environment[_PARENT_RUN_VARIABLE] = command_run.to_parent_variable()
     except Exception:  # must not prevent the command from running
         pass
@@ -1176,8 +1178,8 @@ def run_and_report(options, environment):
             event_type = "COMPLETE" if is_success(exit_code, options) else "FAIL"
             if killed_by is not None:
                 event_type = "ABORT"
-            spooled = spool.add(_RUN_EVENT, command_run.end_event(event_type, exit_code, killed_by))
-            notify_sender(sender, [event_type, exit_code, killed_by, spooled], options.linger)
+            is_spooled = spool.add(_RUN_EVENT, command_run.end_event(event_type, exit_code, killed_by))
+            notify_sender(sender, [event_type, exit_code, killed_by, is_spooled], options.linger)
             if command_run.manifest:
                 print_manifest_problems(command_run.manifest)
     except Exception:  # must not change the exit code
@@ -1187,13 +1189,13 @@ def run_and_report(options, environment):
 
 def spool_start_event(command_run, spool):
     """Write the START event with the number of dropped events; return the event, and whether it is in the spool."""
-    dropped = spool.dropped_count(_DROPPED_FOR_RUN)
-    facets = {"droppedEvents": dropped} if dropped else {}
+    dropped_count = spool.dropped_count(_DROPPED_FOR_RUN)
+    facets = {"droppedEvents": dropped_count} if dropped_count else {}
     start_event = command_run.event("START", **facets)
-    spooled = spool.add(_RUN_EVENT, start_event)
-    if spooled:
-        spool.subtract_dropped(_DROPPED_FOR_RUN, dropped)
-    return start_event, spooled
+    is_spooled = spool.add(_RUN_EVENT, start_event)
+    if is_spooled:
+        spool.subtract_dropped(_DROPPED_FOR_RUN, dropped_count)
+    return start_event, is_spooled
 
 
 def is_success(exit_code, options):
@@ -1226,17 +1228,24 @@ def flush(options):
 def flush_own_spool(options):
     """Deliver the pending events of the current user and print the result; return the exit code."""
     spool = Spool(options.spool)
-    delivered, rejected, stop_reason = deliver_pending(spool, ServiceConnection(options.url, options.api_key))
-    pending, dropped = len(spool.pending()), spool.dropped_count(_DROPPED_FOR_FLUSH)
+    delivered_count, rejected_count, stop_reason = deliver_pending(
+        spool, ServiceConnection(options.url, options.api_key)
+    )
+    pending_count, dropped_count = len(spool.pending_names()), spool.dropped_count(_DROPPED_FOR_FLUSH)
     rejected_dir = os.path.join(spool.directory, "refused")
-    message = "%d delivered, %d rejected (in %s), %d pending" % (delivered, rejected, rejected_dir, pending)
-    if dropped:
-        message += ", %d dropped earlier because the spool was full" % dropped
+    message = "%d delivered, %d rejected (in %s), %d pending" % (
+        delivered_count,
+        rejected_count,
+        rejected_dir,
+        pending_count,
+    )
+    if dropped_count:
+        message += ", %d dropped earlier because the spool was full" % dropped_count
     if stop_reason:
         message += ": %s" % stop_reason
     _print(message)
-    spool.subtract_dropped(_DROPPED_FOR_FLUSH, dropped)
-    return EXIT_UNDELIVERED if pending or rejected or stop_reason or dropped else 0
+    spool.subtract_dropped(_DROPPED_FOR_FLUSH, dropped_count)
+    return EXIT_UNDELIVERED if pending_count or rejected_count or stop_reason or dropped_count else 0
 
 
 def spool_owners(root):

@@ -210,11 +210,17 @@ class MarquezClient:
                 return unexpected_response(response, self.url, _PRODUCT)
             if response.success or (allow_missing and response.status == _NOT_FOUND and response.body[:1] == b"{"):
                 return None
-            return response_error(response, f"{self.url}: {method} /{path.split('/')[3]}")
+            return response_error(response, f"{self.url}: {method} /{collection}")
 
-        path = f"/api/v1{path}"
+        _, collection, *_ = path.split("/")
         return self._session.request(
-            operation, method, path, check_response, body=body, params=params, read_seconds=_READ_SECONDS
+            operation,
+            method,
+            f"/api/v1{path}",
+            check_response,
+            body=body,
+            params=params,
+            read_seconds=_READ_SECONDS,
         )
 
     def _decode_object(self, response: HttpResponse) -> JsonObject:

@@ -19,13 +19,13 @@ _HOUR_MICROS = 3_600 * 1_000_000
 
 def find_logged_events(client: MarquezClient, events: Mapping[str, JsonObject]) -> set[str]:
     """Return the names of the events that the log contains."""
-    logged_hashes: dict[int, set[bytes]] = {}
+    hashes_by_time: dict[int, set[bytes]] = {}
     logged_names = set()
     for name, event in events.items():
         parsed = parse_event(msgspec.json.encode(event), NO_LIMITS)
-        if parsed.micros not in logged_hashes:
-            logged_hashes[parsed.micros] = _event_hashes(events_at(client, parsed.micros))
-        if parsed.event_hash in logged_hashes[parsed.micros]:
+        if parsed.micros not in hashes_by_time:
+            hashes_by_time[parsed.micros] = _event_hashes(events_at(client, parsed.micros))
+        if parsed.event_hash in hashes_by_time[parsed.micros]:
             logged_names.add(name)
     return logged_names
 

@@ -52,8 +52,8 @@ class FileFinder:
         return listing
 
 
-def names_before_rotation(path: Path) -> list[Path]:
-    """Return the names that a file may have had before a rotation renamed it."""
+def paths_before_rotation(path: Path) -> list[Path]:
+    """Return the paths that a file may have had before a rotation renamed it."""
     positions = [match.start() for match in _ROTATION_SEPARATOR.finditer(path.name) if match.start()]
     first_and_last_positions = dict.fromkeys([*positions[:1], *positions[-1:]])
     names: list[str] = []
@@ -66,6 +66,7 @@ def names_before_rotation(path: Path) -> list[Path]:
 
 
 def _matching_paths(pattern: str, problems: dict[Path, str]) -> Iterator[Path]:
+    """Yield the files that a pattern matches; adds folders that cannot be listed to `problems`."""
     if _is_folder(pattern):
         yield from _event_files(Path(pattern), problems)
         return

@@ -70,8 +70,8 @@ def _line_records(lines: Iterator[bytes], start: int) -> Iterator[RawRecord]:
     for line in lines:
         start += len(line)
         if line.strip():
-            incomplete = not line.endswith(b"\n") and not is_json(line.removeprefix(BOM))
-            yield RawRecord(line, 0 if incomplete else start)
+            is_incomplete = not line.endswith(b"\n") and not is_json(line.removeprefix(BOM))
+            yield RawRecord(line, 0 if is_incomplete else start)
 
 
 def _starts_document(first_line: bytes) -> bool:

@@ -153,7 +153,7 @@ def _suggestion(key: str, accepted: AcceptedKeys) -> str:
 
 
 def _check_untyped_sections(accepted: AcceptedKeys) -> Iterator[ConfProblem]:
-    for prefix in accepted.untyped:
+    for prefix in accepted.untyped_sections:
         choices = accepted.keys[f"{prefix}type"].choices
         yield ConfProblem(
             f"{PREFIX}{prefix}type", ProblemEffect.events_lost, "is missing, but other keys of its section are set",
@@ -218,12 +218,13 @@ def _check_transport_order(prefix: str, kinds: list[str], listener_conf: Mapping
 
     Transports run in the order of their names.
     """
-    # If either of these settings is false, a failed transport prevents the transports after it.
-    stop_settings = [
-        listener_conf.get(f"{prefix}{key}", "true").strip().lower() for key in ("withThreadPool", "continueOnFailure")
-    ]
+    # If either of these settings is false, the transports after a failed one are skipped.
+    continues_after_failure = all(
+        listener_conf.get(f"{prefix}{key}", "true").strip().lower() != "false"
+        for key in ("withThreadPool", "continueOnFailure")
+    )
     kinds_before_file = kinds[: kinds.index("file")] if "file" in kinds else []
-    if "false" in stop_settings and "http" in kinds_before_file:
+    if not continues_after_failure and "http" in kinds_before_file:
         problem = "run in order of their names, HTTP before file: the file misses events that HTTP failed to send"
         yield ConfProblem(
             f"{PREFIX}{prefix}transports",

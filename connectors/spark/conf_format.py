@@ -61,17 +61,18 @@ def _logical_lines(text: str) -> Iterator[str]:
         line = raw_line.lstrip(_BLANK)
         if pending is None and (not line or line[0] in "#!"):
             continue
-        joined = (pending or "") + line
+        joined_line = (pending or "") + line
         if _is_continued(line):
-            pending = joined[:-1]
+            pending = joined_line[:-1]
             continue
         pending = None
-        yield joined
+        yield joined_line
     if pending:
         yield pending
 
 
 def _is_continued(line: str) -> bool:
+    """Return whether a line ends with an odd number of backslashes; an even number is escaped."""
     return (len(line) - len(line.rstrip("\\"))) % 2 == 1
 
 

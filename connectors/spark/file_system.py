@@ -20,7 +20,7 @@ class DataFile(NamedTuple):
 
     path: str
     size: int
-    changed: int
+    changed_at: int
 
 
 class FileSystem(Protocol):
@@ -32,10 +32,10 @@ class FileSystem(Protocol):
     def write(self, path: str, content: bytes) -> None:
         """Write a file atomically."""
 
-    def files(self, path: str) -> list[DataFile]:
+    def list_files(self, path: str) -> list[DataFile]:
         """List the data files in a folder and its subfolders, sorted by path; for a file, list the file itself."""
 
-    def folders(self, path: str) -> list[str]:
+    def list_folders(self, path: str) -> list[str]:
         """List the direct subfolders of a folder, sorted."""
 
     def sha256(self, path: str) -> str:
@@ -65,13 +65,13 @@ class LocalFileSystem:
             os.fsync(file.fileno())
         partial_file.replace(target)
 
-    def files(self, path: str) -> list[DataFile]:
+    def list_files(self, path: str) -> list[DataFile]:
         top = _local_path(path)
         if top.is_file():
             return [_data_file(top)]
         return sorted(map(_data_file, _visible_files(top)))
 
-    def folders(self, path: str) -> list[str]:
+    def list_folders(self, path: str) -> list[str]:
         top = _local_path(path)
         return sorted(str(child) for child in top.iterdir() if child.is_dir()) if top.is_dir() else []
 
@@ -112,7 +112,7 @@ class HadoopFileSystem:
         finally:
             stream.close()
 
-    def files(self, path: str) -> list[DataFile]:
+    def list_files(self, path: str) -> list[DataFile]:
         _, system, hadoop_path = self._hadoop_objects(path)
         if not system.exists(hadoop_path):
             return []
@@ -127,7 +127,7 @@ class HadoopFileSystem:
                 files.append(DataFile(full_path, status.getLen(), status.getModificationTime()))
         return sorted(files)
 
-    def folders(self, path: str) -> list[str]:
+    def list_folders(self, path: str) -> list[str]:
         _, system, hadoop_path = self._hadoop_objects(path)
         if not system.exists(hadoop_path):
             return []

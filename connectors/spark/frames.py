@@ -67,10 +67,12 @@ def read_frame(session: SparkSession, options: ReadOptions) -> DataFrame:
 
 
 def write_frame(frame: DataFrame, options: WriteOptions, measures: Mapping[str, str]) -> dict[str, Any]:
-    """Write a frame into a new folder, and evaluate the measures in the same pass."""
+    """Write a frame into a new folder; returns the values of the measures, which are evaluated in the same pass."""
     observation = Observation()
-    observed = frame.observe(observation, *(F.expr(measure).alias(name) for name, measure in measures.items()))
-    writer = observed.write.format(options.format).options(**_DEFAULTS.get(options.format, {}), **options.options)
+    observed_frame = frame.observe(observation, *(F.expr(measure).alias(name) for name, measure in measures.items()))
+    writer = observed_frame.write.format(options.format).options(
+        **_DEFAULTS.get(options.format, {}), **options.options
+    )
     if options.partition_by:
         writer = writer.partitionBy(*options.partition_by)
     writer.mode("errorifexists").save(options.folder)

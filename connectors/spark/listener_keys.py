@@ -159,7 +159,7 @@ class AcceptedKeys(NamedTuple):
     """The keys that the listener accepts for the types in a conf, and the sections that lack a type."""
 
     keys: dict[str, KeySpec]
-    untyped: list[str]
+    untyped_sections: list[str]
 
 
 def accepted_keys(conf: Mapping[str, str]) -> AcceptedKeys:
@@ -197,7 +197,7 @@ def _add_section(
     kind = ValueType.exact_choice if keys_by_type is _AUTH else ValueType.choice
     accepted.keys[f"{prefix}type"] = KeySpec(kind, tuple(keys_by_type))
     if not type_name and any(key.startswith(prefix) for key in conf):
-        accepted.untyped.append(prefix)
+        accepted.untyped_sections.append(prefix)
     return types
 
 
@@ -234,8 +234,8 @@ def is_section(key: str, keys: Iterable[str]) -> bool:
 
 def nearest_key(key: str, keys: Iterable[str], min_similarity: float = 0.0) -> str | None:
     """Find the most similar key, ignoring case; wildcards in the key are shown as `<name>`."""
-    by_lower_case = {name.lower(): name for name in keys}
-    close_matches = difflib.get_close_matches(key.lower(), list(by_lower_case), n=1, cutoff=min_similarity)
+    keys_by_lower_case = {name.lower(): name for name in keys}
+    close_matches = difflib.get_close_matches(key.lower(), list(keys_by_lower_case), n=1, cutoff=min_similarity)
     if not close_matches:
         return None
-    return re.sub(r"\*\*?", "<name>", by_lower_case[close_matches[0]])
+    return re.sub(r"\*\*?", "<name>", keys_by_lower_case[close_matches[0]])

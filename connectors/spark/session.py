@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from connectors.errors import MissingDependency
 from connectors.spark.conf import ConfOptions, build_conf
@@ -74,7 +74,8 @@ def open_session(name: str, conf: Mapping[str, str]) -> "SparkSession":
         raise MissingDependency("PySpark is not installed: pip install 'lineage-bridge[process]'") from error
     if "PYSPARK_GATEWAY_PORT" not in os.environ:
         os.environ["JAVA_HOME"] = str(find_java())
-    return SparkSession.builder.appName(name).config(map={**with_quiet_logging(use_cached_jars(conf))}).getOrCreate()
+    session_conf: dict[str, Any] = {**with_quiet_logging(use_cached_jars(conf))}
+    return SparkSession.builder.appName(name).config(map=session_conf).getOrCreate()
 
 
 def with_quiet_logging(conf: Mapping[str, str]) -> dict[str, str]:

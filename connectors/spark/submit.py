@@ -47,15 +47,17 @@ def find_spark(python: str = sys.executable) -> SparkInstallation:
 
 def find_java(oldest: int = 17) -> Path:
     """Find the home of a working Java that is new enough; raises MissingDependency with the remedy."""
-    too_old: list[str] = []
+    unsuitable_homes: list[str] = []
     for home in _java_homes():
         result = subprocess.run([home / "bin" / "java", "-version"], capture_output=True, text=True, check=False)
         match = _VERSION.search(result.stderr)
         if result.returncode == 0 and match and int(match[1]) >= oldest:
             return home
         if match:
-            too_old.append(f"{home} is Java {match[1]}")
-    raise MissingDependency(f"no Java {oldest} or newer ({'; '.join(too_old) or 'none found'}): {_INSTALL_JAVA}")
+            unsuitable_homes.append(f"{home} is Java {match[1]}")
+    raise MissingDependency(
+        f"no Java {oldest} or newer ({'; '.join(unsuitable_homes) or 'none found'}): {_INSTALL_JAVA}"
+    )
 
 
 def _java_homes() -> Iterable[Path]:

@@ -39,7 +39,7 @@ def decode_columns(columns_json: str) -> list[SchemaColumn]:
         node = _ColumnNode(column.ordinal or position, column, [])
         open_levels[-1].append(node)
         open_levels.append(node.children)
-    return list(_flattened_columns(roots))
+    return list(_flatten_in_order(roots))
 
 
 class _ColumnNode(NamedTuple):
@@ -48,8 +48,8 @@ class _ColumnNode(NamedTuple):
     children: "list[_ColumnNode]"
 
 
-def _flattened_columns(nodes: list[_ColumnNode]) -> Iterator[SchemaColumn]:
+def _flatten_in_order(nodes: list[_ColumnNode]) -> Iterator[SchemaColumn]:
     for node in sorted(nodes, key=lambda sibling: (sibling.ordinal, sibling.column.name)):
         column = node.column
         yield SchemaColumn(column.name, column.type, column.description, column.depth)
-        yield from _flattened_columns(node.children)
+        yield from _flatten_in_order(node.children)

@@ -4,7 +4,7 @@ from hashlib import blake2b
 
 from mappers.cache import bounded_lru_cache
 
-#: PostgreSQL allows about 2,700 bytes in an index entry, and a character takes up to four.
+#: PostgreSQL allows about 2,700 bytes in an index entry, and a character takes up to four of them.
 MAX_KEY_CHARACTERS = 400
 #: The id in rows that have no run, no job or no second subject.
 NO_ID = bytes(16)

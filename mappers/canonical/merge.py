@@ -125,13 +125,13 @@ def merger(row_class: type[Row]) -> Callable[[Row, Row], Row]:
 
     def merge(left: Row, right: Row) -> Row:
         merged = None
-        for get_order, order_column, columns, minimum in registers:
+        for get_order, order_column, columns, smallest_wins in registers:
             if right[order_column] is None:
                 continue
             if left[order_column] is not None:
                 left_order, right_order = get_order(left), get_order(right)
-                if right_order == left_order or (right_order > left_order) == minimum:
-                    continue
+                if right_order == left_order or (right_order > left_order) == smallest_wins:
+                    continue  # left wins
             merged = merged or list(left)
             for position in columns:
                 merged[position] = right[position]
@@ -154,11 +154,11 @@ class Reducer:
 
     def __init__(self) -> None:
         self._tables: dict[type[Row], _RowsOfClass] = {}
-        self._sorted: dict[type[Row], list[Row]] = {}
+        self._sorted_rows: dict[type[Row], list[Row]] = {}
 
     def add(self, rows: Iterable[Row]) -> None:
         tables = self._tables
-        self._sorted.clear()
+        self._sorted_rows.clear()
         for row in rows:
             row_class = type(row)
             table = tables.get(row_class)
@@ -172,8 +172,8 @@ class Reducer:
 
     def rows(self, row_class: type[R]) -> list[R]:
         """Return the merged rows of a class, sorted by key."""
-        rows = self._sorted.get(row_class)
+        rows = self._sorted_rows.get(row_class)
         if rows is None:
             by_key = self._tables[row_class].by_key if row_class in self._tables else {}
-            rows = self._sorted[row_class] = [by_key[key] for key in sorted(by_key)]
+            rows = self._sorted_rows[row_class] = [by_key[key] for key in sorted(by_key)]
         return cast("list[R]", rows)

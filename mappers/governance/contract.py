@@ -25,24 +25,26 @@ _TYPE = re.compile(r"\s*([a-z_0-9 ]+?)\s*(\(.*\))?\s*")
 _PARAMETRIC_TYPES = frozenset({"decimal"})
 
 
-def contract_violations(promises: Sequence[Mapping[str, Any]], columns: Iterable[Mapping[str, Any]]) -> list[str]:
+def contract_violations(
+    promised_columns: Sequence[Mapping[str, Any]], columns: Iterable[Mapping[str, Any]]
+) -> list[str]:
     """List columns that are missing or have another type, and required columns that are nullable.
 
     Additional columns are not violations, nor are columns whose type or nullability is unknown.
     """
-    by_name = {str(column["name"]): column for column in columns}
-    by_folded_name = {name.casefold(): column for name, column in by_name.items()}
+    columns_by_name = {str(column["name"]): column for column in columns}
+    columns_by_folded_name = {name.casefold(): column for name, column in columns_by_name.items()}
     violations = []
-    for promise in promises:
-        name = str(promise["name"])
-        column = by_name.get(name) or by_folded_name.get(name.casefold())
+    for promised in promised_columns:
+        name = str(promised["name"])
+        column = columns_by_name.get(name) or columns_by_folded_name.get(name.casefold())
         if column is None:
             violations.append(f"{name} is missing")
             continue
-        type_, promised_type = column.get("type"), promise.get("type")
+        type_, promised_type = column.get("type"), promised.get("type")
         if promised_type and type_ and normalize_type(str(promised_type)) != normalize_type(str(type_)):
             violations.append(f"{name} is {type_}, not {promised_type}")
-        if promise.get("required") and column.get("nullable") is True:
+        if promised.get("required") and column.get("nullable") is True:
             violations.append(f"{name} is nullable but required")
     return violations
 

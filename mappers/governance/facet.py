@@ -106,7 +106,7 @@ def facet_fields(facet: Mapping[str, Any]) -> dict[FieldPath, FieldValue]:
         elif key == CUSTOM:
             fields |= {(CUSTOM, name): content for name, content in value.items()}
         else:
-            fields[key,] = _to_field_value(key, value)
+            fields[(key,)] = _to_field_value(key, value)
     return fields
 
 

@@ -101,6 +101,6 @@ def _is_number(value: FieldValue) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def format_paths(fields: Iterable[FieldPath]) -> list[str]:
+def format_paths(paths: Iterable[FieldPath]) -> list[str]:
     """Join the names of each path with dots."""
-    return [".".join(path) for path in fields]
+    return [".".join(path) for path in paths]

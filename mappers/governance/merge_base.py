@@ -73,22 +73,23 @@ def next_base(
     Remote changes that the asset file does not contain yet, conflicts and rejected fields keep their previous base.
     Missing set elements are never added to the base, so they are retried.
     """
-    undecided = {conflict.path for conflict in changes.conflicts} | changes.fields.keys()
+    pending_paths = {conflict.path for conflict in changes.conflicts} | changes.fields.keys()
     sent: dict[FieldPath, FieldValue] = {}
     read: dict[FieldPath, FieldValue] = {}
     for path in {*previous.sent, *local}:
         value = local.get(path)
-        is_undecided = path in undecided and not isinstance(value, frozenset)
-        if path in unapplied.fields or is_undecided:
+        is_pending_scalar = path in pending_paths and not isinstance(value, frozenset)
+        if path in unapplied.fields or is_pending_scalar:
             if path in previous.sent:
                 sent[path], read[path] = previous.sent[path], previous.read.get(path)
         elif isinstance(value, frozenset):
             accepted = value - unapplied.missing.get(path, frozenset())
-            removed: frozenset[str] = frozenset()
+            removed_remotely: frozenset[str] = frozenset()
             if path in changes.fields:
-                removed = as_set(previous.read.get(path)) - as_set(changes.fields[path])
+                # Still in the file: kept in the base, so that the removal is seen as a remote change again.
+                removed_remotely = as_set(previous.read.get(path)) - as_set(changes.fields[path])
             sent[path] = accepted
-            read[path] = accepted & (as_set(remote.get(path)) | removed)
+            read[path] = accepted & (as_set(remote.get(path)) | removed_remotely)
         elif value is not None:
             sent[path], read[path] = value, remote.get(path)
     return MergeBase(sent, read, previous.remote_id)

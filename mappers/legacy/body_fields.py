@@ -55,7 +55,7 @@ class BodyFields:
         return f"{self._path}.{key}".lstrip(".")
 
     def get(self, *keys: str) -> tuple[str, Any]:
-        """Return name and value of the first of these members that is present, otherwise the first name and None."""
+        """Mark members as read; returns name and value of the first one present, or the first name and None."""
         self._read_keys.update(keys)
         for key in keys:
             if key in self._members:

@@ -31,9 +31,9 @@ def build_dataset(
     name: DatasetName, values: JsonObject, side: Side, body: BodyFields, side_facets: JsonObject | None = None
 ) -> JsonObject:
     """Build a dataset with version, path and statistics; every other value becomes a facet with the same name."""
-    remaining = dict(values)
-    dataset_facets = _take_version_and_path(remaining)
-    statistics = _take_statistics(remaining, body)
+    remaining_values = dict(values)
+    dataset_facets = _take_version_and_path(remaining_values)
+    statistics = _take_statistics(remaining_values, body)
     built_side_facets = {
         kind: custom_facets("DatasetFacet", facets) for kind, facets in (side_facets or {}).items() if facets
     }
@@ -41,11 +41,12 @@ def build_dataset(
         statistics_name = f"{side}Statistics"
         facets_of_side = built_side_facets.setdefault(f"{side}Facets", {})
         facets_of_side.setdefault(statistics_name, standard_facet(statistics_name, statistics))
-    dataset_facets |= custom_facets("DatasetFacet", remaining)
+    dataset_facets |= custom_facets("DatasetFacet", remaining_values)
     return {**name._asdict(), "facets": dataset_facets, **built_side_facets}
 
 
 def _take_version_and_path(values: JsonObject) -> JsonObject:
+    """Remove version and path from `values`, and return them as facets."""
     facets: JsonObject = {}
     version = values.get("version")
     if isinstance(version, str | float) or (isinstance(version, int) and not isinstance(version, bool)):
@@ -56,6 +57,7 @@ def _take_version_and_path(values: JsonObject) -> JsonObject:
 
 
 def _take_statistics(values: JsonObject, body: BodyFields) -> JsonObject:
+    """Remove row and byte counts from `values`, and return them as statistics."""
     statistics: JsonObject = {}
     for statistic, keys in (("rowCount", _ROW_COUNT_KEYS), ("size", _BYTE_COUNT_KEYS)):
         key = next((candidate for candidate in keys if values.get(candidate) is not None), None)

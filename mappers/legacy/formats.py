@@ -29,20 +29,19 @@ class TranslatedBody(NamedTuple):
 def translate_body(
     body_format: LegacyFormat, body: bytes, namespaces: LegacyNamespaces, received_at: str
 ) -> TranslatedBody:
-    """Translate a body; `received_at` is used if a request to register a dataset contains no time.
+    """Translate a body; `received_at` is the default submission time of a request to register a dataset.
 
     Raises InvalidInput with the offending field.
     """
     notes: list[str] = []
     try:
-        return TranslatedBody(
-            _translated_events(body_format, BodyFields.parse(body, notes), namespaces, received_at), notes
-        )
+        fields = BodyFields.parse(body, notes)
+        return TranslatedBody(_translate(body_format, fields, namespaces, received_at), notes)
     except RecursionError as error:
         raise InvalidInput("nested too deeply") from error
 
 
-def _translated_events(
+def _translate(
     body_format: LegacyFormat, body: BodyFields, namespaces: LegacyNamespaces, received_at: str
 ) -> list[bytes]:
     match body_format:

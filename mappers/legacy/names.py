@@ -46,13 +46,15 @@ class DatasetName(NamedTuple):
     name: str
 
 
-def read_job_name(job: BodyFields, namespaces: LegacyNamespaces, *, namespace: str | None = None) -> JobName:
-    """Read the name of a job; `namespace` is used if the body contains no namespace."""
-    sent_namespace = job.text("namespace") if namespace else job.required("namespace")
-    return job_name(sent_namespace or namespace or "", job.required("name"), namespaces, job.path_to("name"))
+def read_job_name(job: BodyFields, namespaces: LegacyNamespaces, *, default_namespace: str | None = None) -> JobName:
+    """Read the name of a job; the namespace is required unless there is a default."""
+    namespace = job.text("namespace") if default_namespace else job.required("namespace")
+    return resolve_job_name(
+        namespace or default_namespace or "", job.required("name"), namespaces, job.path_to("name")
+    )
 
 
-def job_name(namespace: str, name: str, namespaces: LegacyNamespaces, path: str) -> JobName:
+def resolve_job_name(namespace: str, name: str, namespaces: LegacyNamespaces, path: str) -> JobName:
     """Resolve a job name.
 
     `AUTOSYS` stands for the configured instance, `AUTOSYS:PRD` for the instance PRD, and `BOX/JOB` for a boxed job.

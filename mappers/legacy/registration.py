@@ -3,7 +3,14 @@
 from mappers.errors import InvalidInput
 from mappers.legacy.body_fields import BodyFields, Timestamp, parse_time
 from mappers.legacy.datasets import build_dataset
-from mappers.legacy.names import DatasetName, JobName, LegacyNamespaces, job_name, read_dataset_name, read_job_name
+from mappers.legacy.names import (
+    DatasetName,
+    JobName,
+    LegacyNamespaces,
+    read_dataset_name,
+    read_job_name,
+    resolve_job_name,
+)
 from mappers.legacy.run_builder import (
     EVENT_TYPES,
     TERMINAL,
@@ -86,13 +93,13 @@ def _read_run_and_job(body: BodyFields, namespaces: LegacyNamespaces) -> tuple[s
             raise InvalidInput("is missing: a run requires a job", body.path_to("job"))
         return None, None
     if isinstance(job, dict):
-        return run_id, read_job_name(body.object("job"), namespaces, namespace=_AUTOSYS)
-    return run_id, job_name(_AUTOSYS, body.required("job"), namespaces, body.path_to("job"))
+        return run_id, read_job_name(body.object("job"), namespaces, default_namespace=_AUTOSYS)
+    return run_id, resolve_job_name(_AUTOSYS, body.required("job"), namespaces, body.path_to("job"))
 
 
 def translate_process(body: BodyFields, namespaces: LegacyNamespaces) -> list[bytes]:
     """Translate a process run; a missing run id is derived from the start time, or else from the event time."""
-    job = read_job_name(body, namespaces, namespace=_AUTOSYS)
+    job = read_job_name(body, namespaces, default_namespace=_AUTOSYS)
     state, event_type = parse_event_type(body, "status")
     time, start, end = _required_time(body), body.time("startTime"), body.time("endTime")
     if event_type in TERMINAL:

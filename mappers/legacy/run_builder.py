@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from mappers.canonical_json import JsonObject
 from mappers.legacy.body_fields import BodyFields, Timestamp
-from mappers.legacy.names import JobName, LegacyNamespaces, job_name
+from mappers.legacy.names import JobName, LegacyNamespaces, resolve_job_name
 from mappers.openlineage.event_builder import build_event, custom_facet, custom_facets
 
 TERMINAL = frozenset({"COMPLETE", "FAIL", "ABORT"})
@@ -85,6 +85,6 @@ def _with_normalized_parent(facets: Mapping[str, Any], namespaces: LegacyNamespa
     job = parent.get("job")
     if not isinstance(job, dict) or not all(isinstance(job.get(key), str) for key in ("namespace", "name")):
         return facets
-    name = job_name(job["namespace"], job["name"], namespaces, "run.facets.parent.job.name")
+    name = resolve_job_name(job["namespace"], job["name"], namespaces, "run.facets.parent.job.name")
     job = {**job, "namespace": name.namespace, "name": name.name}
     return {**facets, "parent": {**parent, "job": job}}

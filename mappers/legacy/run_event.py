@@ -44,7 +44,7 @@ def translate_run_event(body: BodyFields, namespaces: LegacyNamespaces) -> list[
 def _event_time(
     event_type: str, start: Timestamp | None, end: Timestamp | None, sent_at: Timestamp | None, run: BodyFields
 ) -> Timestamp:
-    """Choose the time of an event: the end for an end event, the start for a start event, otherwise the time sent.
+    """Choose the time of an event: the run's end for an end event, its start for a start event, or else `sent_at`.
 
     If that time is missing, another time in the body is used.
     """

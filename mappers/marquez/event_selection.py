@@ -30,9 +30,9 @@ def select_events(events: Sequence[Mapping[str, Any]]) -> list[int]:
     first_index: dict[object, int] = {}
     last_index: dict[object, int] = {}
     for index, event in enumerate(events):
-        for fact in _facts(event):
-            first_index.setdefault(fact, index)
-            last_index[fact] = index
+        for key in _fact_keys(event):
+            first_index.setdefault(key, index)
+            last_index[key] = index
     selected = {0, *first_index.values(), *last_index.values()}
     final = max(selected, key=lambda index: (_STATE_RANK.get(_event_type(events[index]), 0), index))
     return [*sorted(selected - {final}), final]
@@ -42,7 +42,7 @@ def _event_type(event: Mapping[str, Any]) -> str:
     return str(event.get("eventType") or "").upper()
 
 
-def _facts(event: Mapping[str, Any]) -> Iterator[object]:
+def _fact_keys(event: Mapping[str, Any]) -> Iterator[object]:
     """Yield a key for every fact that an event reports; equal facts have equal keys."""
     event_type = _event_type(event)
     if event_type in _STATE_CHANGES:
@@ -52,21 +52,21 @@ def _facts(event: Mapping[str, Any]) -> Iterator[object]:
     yield job_name
     for owner in ("run", "job"):
         for name, facet in (event[owner].get("facets") or {}).items():
-            yield from _facet_facts((owner, job_name), name, facet)
+            yield from _facet_fact_keys((owner, job_name), name, facet)
     for side in ("inputs", "outputs"):
         for dataset in event.get(side) or ():
-            yield from _dataset_facts(side, job_name, dataset)
+            yield from _dataset_fact_keys(side, job_name, dataset)
 
 
-def _dataset_facts(side: str, job: object, dataset: Mapping[str, Any]) -> Iterator[object]:
+def _dataset_fact_keys(side: str, job: object, dataset: Mapping[str, Any]) -> Iterator[object]:
     dataset_key = (side, job, dataset["namespace"], dataset["name"])
     yield dataset_key
     for kind in ("facets", "inputFacets", "outputFacets"):
         for name, facet in (dataset.get(kind) or {}).items():
-            yield from _facet_facts((dataset_key, kind), name, facet)
+            yield from _facet_fact_keys((dataset_key, kind), name, facet)
 
 
-def _facet_facts(owner: object, name: str, facet: Any) -> Iterator[object]:
+def _facet_fact_keys(owner: object, name: str, facet: Any) -> Iterator[object]:
     yield owner, name
     if name in _CUMULATIVE_FACETS:
         yield owner, name, digest(canonical_json(facet))

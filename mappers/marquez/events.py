@@ -57,7 +57,9 @@ def _is_complete(facet: Mapping[str, Any], required: Mapping[str, Any]) -> bool:
 
 
 def _has_item_names(name: str, facet: Mapping[str, Any]) -> bool:
-    list_name, keys = _REQUIRED_ITEM_MEMBERS.get(name, ("", ()))
+    if name not in _REQUIRED_ITEM_MEMBERS:
+        return True
+    list_name, keys = _REQUIRED_ITEM_MEMBERS[name]
     items = facet.get(list_name) or ()
     return all(isinstance(item, dict) and all(item.get(key) for key in keys) for item in items)
 
@@ -91,7 +93,7 @@ def run_state(event: Mapping[str, Any]) -> str:
 
 
 def restore_exponents(value: Any) -> Any:
-    """Convert the large integers in a logged event that were floats when they were sent.
+    """Convert large integers in a logged event back to the floats that were sent.
 
     Marquez returns 4.2445638419884667E18 as 4244563841988466700. Without the conversion, the logged event would not
     equal the event that was sent.

@@ -54,7 +54,8 @@ def job_event_from_list(
     facets |= _tags_facet([(tag, None) for tag in sorted(job.get("tags") or ())], stored)
     inputs = [] if stored.has_events else _dataset_names(job.get("inputs"))
     outputs = [] if stored.has_events else _dataset_names(job.get("outputs"))
-    is_placeholder = job.get("latestRun") and not (inputs or outputs)  # a parent with another name in events
+    # Marquez creates such a job for a parent whose own events use another name.
+    is_placeholder = bool(job.get("latestRun")) and not (inputs or outputs)
     if not facets and (stored.has_events or is_placeholder):
         return None
     body = {"namespace": job["namespace"], "name": name, "facets": add_base_fields(facets)}

@@ -22,9 +22,9 @@ def _event_problems(event: Mapping[str, Any]) -> Iterator[str]:
     if job is not None:
         yield from _job_name_problems(job, "job")
     parent = ((event.get("run") or {}).get("facets") or {}).get("parent") or {}
-    for key, ancestor in (("parent", parent), ("parent.root", parent.get("root") or {})):
+    for role, ancestor in (("parent", parent), ("parent.root", parent.get("root") or {})):
         if isinstance(ancestor.get("job"), Mapping):
-            yield from _job_name_problems(ancestor["job"], key)
+            yield from _job_name_problems(ancestor["job"], role)
     datasets = [*(event.get("inputs") or ()), *(event.get("outputs") or ())]
     if event.get("dataset"):
         datasets.append(event["dataset"])

@@ -72,7 +72,7 @@ def _facet_entries(facet: ColumnLineageFacet) -> ColumnLineageEntries:
     entries = {entry for name, output in fields.items() for entry in _field_entries(name, output)}
     for source in facet.dataset or ():
         entries.update(_input_entries("", source, source.transformations))
-    return unique_entries(_merge_dataset_level(entries, set(fields)))
+    return unique_entries(_merge_shared_entries(entries, set(fields)))
 
 
 def unique_entries(entries: Iterable[ColumnLineageEntry]) -> ColumnLineageEntries:
@@ -108,18 +108,18 @@ def _column_entry(
     )  # fmt: skip
 
 
-def _merge_dataset_level(entries: set[ColumnLineageEntry], targets: set[str]) -> set[ColumnLineageEntry]:
+def _merge_shared_entries(entries: set[ColumnLineageEntry], output_columns: set[str]) -> set[ColumnLineageEntry]:
     """Replace INDIRECT entries shared by all output columns with one dataset entry; producers send either form."""
     targets_by_entry: dict[ColumnLineageEntry, set[str]] = {}
     for entry in entries:
         if entry.type == "INDIRECT" and entry.target_field:
             targets_by_entry.setdefault(entry._replace(target_field=""), set()).add(entry.target_field)
-    dataset_level = {
+    shared_entries = {
         entry
-        for entry, columns in targets_by_entry.items()
-        if columns == targets and (len(targets) > 1 or entry.subtype in _DATASET_LEVEL_SUBTYPES)
+        for entry, targets in targets_by_entry.items()
+        if targets == output_columns and (len(output_columns) > 1 or entry.subtype in _DATASET_LEVEL_SUBTYPES)
     }
-    return {entry for entry in entries if entry._replace(target_field="") not in dataset_level} | dataset_level
+    return {entry for entry in entries if entry._replace(target_field="") not in shared_entries} | shared_entries
 
 
 def read_lineage_entry(fields: dict[str, LineageField], inputs: Iterable[LineageSource]) -> ColumnLineageEntries:
@@ -153,7 +153,7 @@ class _IdentifiedEntry(NamedTuple):
     entry: ColumnLineageEntry
 
 
-class _IdentifiedEntries(NamedTuple):
+class _LineageSet(NamedTuple):
     """Entries with their ids for one job and target; the ids are the same in every run."""
 
     entries: tuple[_IdentifiedEntry, ...]
@@ -161,19 +161,19 @@ class _IdentifiedEntries(NamedTuple):
     members: bytes
 
 
-_identified_entries: BoundedCache[tuple[str, bytes, bytes, bytes], _IdentifiedEntries] = BoundedCache(_CACHED_ENTRIES)
+_lineage_sets: BoundedCache[tuple[str, bytes, bytes, bytes], _LineageSet] = BoundedCache(_CACHED_ENTRIES)
 
 
-def _entries_with_ids(org: str, entries: ColumnLineageEntries, job_id: bytes, target_id: bytes) -> _IdentifiedEntries:
+def _lineage_set(org: str, entries: ColumnLineageEntries, job_id: bytes, target_id: bytes) -> _LineageSet:
     key = (org, entries.key, job_id, target_id)
-    identified = _identified_entries.get(key)
-    if identified is None:
-        data_entries = (entry for entry in entries.entries if entry.source_field not in METADATA_COLUMNS)
-        identified_entries = tuple(_entry_with_id(org, entry, job_id, target_id) for entry in data_entries)
-        members = b"".join(sorted({entry.lineage_id for entry in identified_entries}))
-        identified = _IdentifiedEntries(identified_entries, digest(job_id + target_id + members), members)
-        _identified_entries.put(key, identified, 1 + len(identified_entries))
-    return identified
+    cached = _lineage_sets.get(key)
+    if cached is not None:
+        return cached
+    data_entries = (entry for entry in entries.entries if entry.source_field not in METADATA_COLUMNS)
+    identified_entries = tuple(_entry_with_id(org, entry, job_id, target_id) for entry in data_entries)
+    members = b"".join(sorted({entry.lineage_id for entry in identified_entries}))
+    lineage_set = _LineageSet(identified_entries, digest(job_id + target_id + members), members)
+    return _lineage_sets.put(key, lineage_set, 1 + len(identified_entries))
 
 
 def _entry_with_id(org: str, entry: ColumnLineageEntry, job_id: bytes, target_id: bytes) -> _IdentifiedEntry:
@@ -187,18 +187,18 @@ def map_column_lineage(
     builder: RowBuilder, entries: ColumnLineageEntries, job_id: bytes, run_id: bytes, target_id: bytes
 ) -> bytes:
     """Add the column lineage of a facet for a target; returns the id of the lineage set."""
-    identified = _entries_with_ids(builder.org, entries, job_id, target_id)
+    lineage_set = _lineage_set(builder.org, entries, job_id, target_id)
     builder.rows.extend(
         ColumnLineageRow(
             builder.org, target_id, source_id, lineage_id, job_id, entry.source_field, entry.target_field, entry.type,
             entry.subtype, entry.masking, builder.micros, run_id, entry.description,
         )
-        for lineage_id, source_id, entry in identified.entries
+        for lineage_id, source_id, entry in lineage_set.entries
     )  # fmt: skip
-    builder.rows.append(LineageSetRow(builder.org, identified.set_id, identified.members))
-    return identified.set_id
+    builder.rows.append(LineageSetRow(builder.org, lineage_set.set_id, lineage_set.members))
+    return lineage_set.set_id
 
 
 def source_datasets(entries: ColumnLineageEntries) -> list[tuple[str, str]]:
-    """List namespace and name of each source dataset once."""
+    """List the distinct source datasets as (namespace, name)."""
     return sorted({(entry.namespace, entry.name) for entry in entries.entries})

@@ -57,7 +57,7 @@ def map_dataset(builder: RowBuilder, dataset: ParsedDataset, context: DatasetCon
     _map_symlinks(builder, dataset, name)
     schema = map_schema(builder, dataset, name, role.rank)
     builder.add_facets(
-        name.id, dataset.facets, role.rank, in_columns=_parsed_facets(dataset.facets, _FACETS_IN_COLUMNS[role])
+        name.id, dataset.facets, role.rank, in_columns=_parsed_facet_names(dataset.facets, _FACETS_IN_COLUMNS[role])
     )
     if role is DatasetRole.INPUT:
         _map_input(builder, dataset, name, context)
@@ -75,7 +75,7 @@ def map_dataset(builder: RowBuilder, dataset: ParsedDataset, context: DatasetCon
     return name
 
 
-def _parsed_facets(facets: dict[str, ParsedFacet], names: tuple[str, ...]) -> frozenset[str]:
+def _parsed_facet_names(facets: dict[str, ParsedFacet], names: tuple[str, ...]) -> frozenset[str]:
     """Return the names of the facets that could be parsed and need not be stored raw."""
     return frozenset(name for name in names if name in facets and isinstance(facets[name].value, Struct))
 
@@ -86,7 +86,7 @@ def _dataset_row(
     row = builder.dataset_row(name)
     facets = dataset.facets
     row = row._replace(**builder.documentation_and_owner_columns(facets, rank))
-    if (storage := builder.register_value(facets.get("storage"), facet_types.StorageFacet, rank)) is not None:
+    if (storage := builder.asserted_facet(facets.get("storage"), facet_types.StorageFacet, rank)) is not None:
         order, storage_facet = storage
         row = row._replace(storage_order=order, default_format=storage_facet.fileFormat if storage_facet else None)
     if change == "DROP":
@@ -132,14 +132,14 @@ def _map_input(builder: RowBuilder, dataset: ParsedDataset, name: CanonicalName,
     if version:
         tag = version.datasetVersion
         columns |= {
-            "version_order": builder.register_order(0, digest(tag.encode())),
+            "version_order": builder.assertion_order(0, digest(tag.encode())),
             "version": bounded_version(builder, tag),
         }
     builder.rows.append(
         RunInputRow(builder.org, context.run_id, name.id, context.job_id, builder.micros, builder.micros, **columns)
     )
     builder.add_edge("CONSUMES", ("dataset", name.id), ("job", context.job_id), context.job_id, "explicit")
-    in_columns = _parsed_facets(dataset.input_facets, ("inputStatistics",))
+    in_columns = _parsed_facet_names(dataset.input_facets, ("inputStatistics",))
     builder.add_facets(
         context.run_id, dataset.input_facets, Rank.INPUT, about_id=name.id, prefix="input:", in_columns=in_columns
     )
@@ -149,7 +149,7 @@ def _map_output(
     builder: RowBuilder, dataset: ParsedDataset, name: CanonicalName, context: DatasetContext, change: str | None
 ) -> None:
     dropped_at = builder.micros if change == "DROP" else None
-    change_order = builder.register_order(0, digest(change.encode())) if change else None
+    change_order = builder.assertion_order(0, digest(change.encode())) if change else None
     builder.rows.append(
         RunOutputRow(
             builder.org,
@@ -165,7 +165,7 @@ def _map_output(
     )
     if change not in _CHANGES_WITHOUT_EDGE:
         builder.add_edge("PRODUCES", ("job", context.job_id), ("dataset", name.id), context.job_id, "explicit")
-    in_columns = _parsed_facets(dataset.output_facets, ("outputStatistics", IDEMPOTENCY_KEY_FACET)) | {"subset"}
+    in_columns = _parsed_facet_names(dataset.output_facets, ("outputStatistics", IDEMPOTENCY_KEY_FACET)) | {"subset"}
     builder.add_facets(
         context.run_id, dataset.output_facets, Rank.OUTPUT, about_id=name.id, prefix="output:", in_columns=in_columns
     )
@@ -201,7 +201,7 @@ def _map_column_lineage_facet(
         builder.rows.append(builder.dataset_row(target)._replace(declared_lineage=declared_lineage))
     set_id = map_column_lineage(builder, entries, context.job_id, context.run_id, target.id)
     asserted_content = set_id if context.role is DatasetRole.OUTPUT else builder.event_hash
-    order = builder.register_order(DeclaringFacet.COLUMNS, asserted_content)
+    order = builder.assertion_order(DeclaringFacet.COLUMNS, asserted_content)
     builder.rows.append(
         RunLineageRow(
             builder.org, target.id, context.job_id, context.run_id,

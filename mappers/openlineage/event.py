@@ -79,7 +79,7 @@ def parse_event(body: bytes, limits: EventLimits = EventLimits()) -> Event:  # n
     notes: list[str] = []
     body = _replace_nul(body.removeprefix(b"\xef\xbb\xbf").strip(_JSON_SPACE), notes)
     if not body.startswith(b"{"):
-        decode_json(body, _any_decoder)
+        decode_json(body, _any_decoder)  # raises InvalidInput if the body is not JSON
         raise InvalidInput("an event must be a JSON object")
     envelope = decode_json(body, _envelope_decoder)
     document = decode_json(body, _any_decoder)
@@ -89,7 +89,7 @@ def parse_event(body: bytes, limits: EventLimits = EventLimits()) -> Event:  # n
         raise InvalidInput(f"not a time: {envelope.eventTime[:64]!r}", "eventTime") from error
     if note:
         notes.append(f"eventTime {note}")
-    _check_kind(envelope, notes)
+    _resolve_kind(envelope, notes)
     _check_limits(envelope, limits)
     job = _job_name(envelope)
     return Event(
@@ -126,7 +126,8 @@ def _replace_nul(body: bytes, notes: list[str]) -> bytes:
     return replaced
 
 
-def _check_kind(envelope: _Envelope, notes: list[str]) -> None:
+def _resolve_kind(envelope: _Envelope, notes: list[str]) -> None:
+    """Check that the event has a job or a dataset; if it is a DatasetEvent with both, clear the job."""
     has_dataset = bytes(envelope.dataset) not in (b"", b"null")
     if envelope.job is None:
         if envelope.run is not None:
@@ -194,7 +195,7 @@ def _parse_dataset(raw: bytes, path: str, notes: list[str], limits: EventLimits)
 
 
 def _event_hash(document: dict[str, Any], micros: int) -> bytes:
-    """Hash the content of an event, with nulls dropped, times in UTC microseconds, and keys sorted."""
+    """Hash the content of an event, with nulls dropped and keys sorted; converts its times to microseconds."""
     document["eventTime"] = micros
     run = document.get("run")
     nominal_time = ((run or {}).get("facets") or {}).get("nominalTime")

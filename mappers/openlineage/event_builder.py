@@ -26,7 +26,7 @@ def standard_facet(name: str, content: JsonObject) -> JsonObject:
 
 
 def custom_facet(kind: str, value: Any) -> JsonObject:
-    """Build a facet that the specification lacks; a value that is not an object becomes the member `value`."""
+    """Build a facet that is not in the specification; a value that is not an object becomes the member `value`."""
     content = value if isinstance(value, dict) else {"value": value}
     return {"_producer": PRODUCER, "_schemaURL": _SPEC + kind, **content}
 

@@ -26,6 +26,7 @@ class MappedEvent(NamedTuple):
 
 
 def map_event(event: Event, options: MappingOptions) -> MappedEvent:
+    """Map an event to rows; an event of an ignored job has none."""
     if event.job is not None:
         _, job_name = event.job
         if _is_ignored(job_name, options.ignored_jobs):
@@ -97,7 +98,7 @@ def _map_job_facets(
 def _job_row(builder: RowBuilder, event: Event, job: CanonicalName, rank: int) -> JobRow:
     row = builder.job_row(job)
     facets = event.job_facets
-    if (type_assertion := builder.register_value(facets.get("jobType"), facet_types.JobTypeFacet, rank)) is not None:
+    if (type_assertion := builder.asserted_facet(facets.get("jobType"), facet_types.JobTypeFacet, rank)) is not None:
         order, type_facet = type_assertion
         pattern = type_facet.emissionPattern if type_facet else None
         row = row._replace(

@@ -12,7 +12,7 @@ _ESCAPES = str.maketrans({"%": "%25", "/": "%2F", "=": "%3D"})
 def partition_keys(subset_json: str | None) -> tuple[str, ...] | None:
     """Return the keys of the partitions in a version, or None if the version contains the complete dataset.
 
-    The keys cannot be determined from a condition that lists no partitions, such as a comparison; none are returned.
+    A condition that lists no partitions, such as a comparison, yields no keys.
     """
     if subset_json is None:
         return None

@@ -67,7 +67,7 @@ def map_expectations(builder: RowBuilder, facet: ExpectationsFacet, dataset_id: 
                 name=check.name,
                 field_name=check.column or "",
                 created_at=builder.micros,
-                definition_order=builder.register_order(Rank.STEWARD, digest(f"{check.check}\0{expected}".encode())),
+                definition_order=builder.assertion_order(Rank.STEWARD, digest(f"{check.check}\0{expected}".encode())),
                 sql_expression=check.check,
                 expected_result=expected,
             )
@@ -117,7 +117,7 @@ def _definition_columns(builder: RowBuilder, expression: str | None, expected: A
     expected_text = _as_text(expected)
     content = digest(f"{expression}\0{expected_text}".encode())
     return {
-        "definition_order": builder.register_order(0, content),
+        "definition_order": builder.assertion_order(0, content),
         "sql_expression": expression,
         "expected_result": expected_text,
     }
@@ -140,7 +140,7 @@ def _add_result(
             qdef_id=check_id,
             run_id=run_id,
             dataset_version_id=version_id,
-            result_order=builder.register_order(0, digest(detail)),
+            result_order=builder.assertion_order(0, digest(detail)),
             executed_at=builder.micros,
             status=status,
             detail_json=detail.decode(),

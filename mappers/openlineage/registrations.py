@@ -14,7 +14,7 @@ from mappers.timestamps import parse_timestamp
 
 _FACET = "lineageBridge_registration"
 _PENDING = "PENDING"
-_REVIEWED = frozenset({"APPROVED", "REJECTED"})
+_REVIEW_STATUSES = frozenset({"APPROVED", "REJECTED"})
 
 
 def map_registration(builder: RowBuilder, dataset: ParsedDataset, name: CanonicalName) -> None:
@@ -27,7 +27,7 @@ def map_registration(builder: RowBuilder, dataset: ParsedDataset, name: Canonica
     if registration is None or facet is None:
         return
     status = registration.status.upper()
-    if status != _PENDING and status not in _REVIEWED:
+    if status != _PENDING and status not in _REVIEW_STATUSES:
         builder.notes.append(f"{_FACET} has an unknown status {registration.status[:32]!r}: ignored")
         return
     try:
@@ -35,20 +35,20 @@ def map_registration(builder: RowBuilder, dataset: ParsedDataset, name: Canonica
     except ValueError:
         builder.notes.append(f"{_FACET}.submittedAt is not a time: ignored")
         return
-    rank = Rank.STEWARD if status in _REVIEWED else Rank.OUTPUT
+    rank = Rank.STEWARD if status in _REVIEW_STATUSES else Rank.OUTPUT
     row = DatasetRegistrationRow(
         org_id=builder.org,
         reg_id=composite_id(b"registration", name.id, f"{submitted_at}\0{registration.submittedBy}".encode()),
         dataset_id=name.id,
         submitted_by=registration.submittedBy,
         submitted_at=submitted_at,
-        review_order=builder.register_order(rank, facet.digest),
+        review_order=builder.assertion_order(rank, facet.digest),
         status=status,
         reviewer=registration.reviewer,
         review_comment=registration.comment,
     )
     if status == _PENDING:
-        row = row._replace(request_order=builder.register_order(0, facet.digest), request_json=_request_json(facet))
+        row = row._replace(request_order=builder.assertion_order(0, facet.digest), request_json=_request_json(facet))
     builder.rows.append(row)
 
 

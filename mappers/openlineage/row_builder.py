@@ -82,18 +82,18 @@ class RowBuilder:
         self._added_ids: set[bytes] = set()
         self.notes = list(event.notes)
 
-    def register_order(self, rank: int, content: bytes) -> bytes:
+    def assertion_order(self, rank: int, content: bytes) -> bytes:
         """Return the order of this event's assertion among all assertions for the same register."""
         return register_order(rank, self.micros, content)
 
-    def register_value(
+    def asserted_facet(
         self, facet: ParsedFacet | None, facet_type: type[F], rank: int
     ) -> tuple[bytes, F | None] | None:
-        """Return order and content (None if deleted) of a facet, or None if the facet is missing or invalid."""
+        """Return the order and the value (None if deleted) of a facet, or None if the facet is missing or invalid."""
         value = facet_value(facet, facet_type, self.notes)
         if facet is None or (value is None and facet.body is not None):
             return None
-        return self.register_order(rank, facet.digest), value
+        return self.assertion_order(rank, facet.digest), value
 
     def bounded_key(self, text: str, description: str) -> str:
         """Truncate text that exceeds the key size of the stores, and add a note."""
@@ -104,11 +104,11 @@ class RowBuilder:
     def documentation_and_owner_columns(self, facets: dict[str, ParsedFacet], rank: int) -> dict[str, Any]:
         """Return the columns for description and owners, which datasets and jobs have in common."""
         columns: dict[str, Any] = {}
-        if (documentation := self.register_value(facets.get("documentation"), DocumentationFacet, rank)) is not None:
+        if (documentation := self.asserted_facet(facets.get("documentation"), DocumentationFacet, rank)) is not None:
             order, documentation_facet = documentation
             description = documentation_facet.description if documentation_facet else None
             columns |= {"documentation_order": order, "description": description}
-        if (ownership := self.register_value(facets.get("ownership"), OwnershipFacet, rank)) is not None:
+        if (ownership := self.asserted_facet(facets.get("ownership"), OwnershipFacet, rank)) is not None:
             order, ownership_facet = ownership
             team, email = team_and_email(ownership_facet.owners if ownership_facet else None)
             columns |= {"ownership_order": order, "owner_team": team, "owner_email": email}
@@ -129,6 +129,7 @@ class RowBuilder:
         return canonical
 
     def dataset_row(self, name: CanonicalName) -> DatasetRow:
+        """Build the row of a dataset, which the caller adds."""
         self._added_ids.add(name.id)
         return DatasetRow(
             self.org,
@@ -149,6 +150,7 @@ class RowBuilder:
         return canonical
 
     def job_row(self, name: CanonicalName) -> JobRow:
+        """Build the row of a job, which the caller adds."""
         self._added_ids.add(name.id)
         return JobRow(self.org, name.id, name.namespace_id, name.name, self.micros, self.micros)
 
@@ -168,7 +170,7 @@ class RowBuilder:
             if facet.name in self.ignored_facets or is_stored_in_columns:
                 continue
             facet_rank = Rank.STEWARD if facet.name.startswith(STEWARD_PREFIX) else rank
-            order = self.register_order(facet_rank, facet.digest)
+            order = self.assertion_order(facet_rank, facet.digest)
             name = self.bounded_key(prefix + facet.name, "facet name")
             self.rows.append(FacetRow(self.org, owner_id, about_id, name, order, facet.body))
 
@@ -198,7 +200,7 @@ class RowBuilder:
                 target_type,
                 self.micros,
                 self.micros,
-                self.register_order(0, digest(meta)) if meta else None,
+                self.assertion_order(0, digest(meta)) if meta else None,
                 meta.decode() if meta else None,
                 declared_io,
                 declared_lineage,

@@ -28,7 +28,8 @@ def map_run(builder: RowBuilder, event: Event, job: CanonicalName, *, explicit: 
     uuid = event.run_uuid or ""
     run_id = identity.run_id(builder.org, uuid)
     row = _run_row(builder, event, run_id, uuid, job.id)._replace(explicit=explicit)
-    builder.rows.append(_with_nominal_time(builder, event, _with_parent(builder, event, job, row)))
+    row = _map_parent(builder, event, job, row)
+    builder.rows.append(_with_nominal_time(builder, event, row))
     in_columns = frozenset(
         name
         for name, facet_type in _FACETS_IN_COLUMNS.items()
@@ -49,17 +50,17 @@ def _run_row(builder: RowBuilder, event: Event, run_id: bytes, uuid: str, job_id
         org_id=builder.org,
         run_id=run_id,
         run_uuid=uuid,
-        claim_order=builder.register_order(0, job_id),
+        claim_order=builder.assertion_order(0, job_id),
         job_id=job_id,
         created_at=builder.micros,
         updated_at=builder.micros,
         least_claimant=job_id,
         greatest_claimant=job_id,
         started_at=builder.micros,
-        state_order=builder.register_order(state_rank, digest(event.event_type.encode())) if state_rank else None,
+        state_order=builder.assertion_order(state_rank, digest(event.event_type.encode())) if state_rank else None,
         event_type=event.event_type if state_rank else None,
         event_time=builder.micros if state_rank else None,
-        origin_order=builder.register_order(0, origin),
+        origin_order=builder.assertion_order(0, origin),
         producer=event.producer,
         schema_url=event.schema_url,
     )
@@ -80,11 +81,12 @@ def _with_nominal_time(builder: RowBuilder, event: Event, row: RunRow) -> RunRow
         return row
     content = digest(f"{start}\0{end}".encode())
     return row._replace(
-        nominal_order=builder.register_order(0, content), nominal_start_time=start, nominal_end_time=end
+        nominal_order=builder.assertion_order(0, content), nominal_start_time=start, nominal_end_time=end
     )
 
 
-def _with_parent(builder: RowBuilder, event: Event, job: CanonicalName, row: RunRow) -> RunRow:
+def _map_parent(builder: RowBuilder, event: Event, job: CanonicalName, row: RunRow) -> RunRow:
+    """Add the parent and root of a run; returns the row with references to them."""
     facet = event.run_facets.get("parent") or event.run_facets.get("parentRun")
     parent = facet_value(facet, facet_types.ParentFacet, builder.notes)
     if parent is None or facet is None:
@@ -100,7 +102,7 @@ def _with_parent(builder: RowBuilder, event: Event, job: CanonicalName, row: Run
         builder.notes.append("the run names itself as its parent: ignored")
         return row
     return row._replace(
-        parent_order=builder.register_order(0, facet.digest),
+        parent_order=builder.assertion_order(0, facet.digest),
         parent_run_id=parent_run_id,
         parent_run_uuid=parent_uuid,
         parent_job_id=parent_job.id,
@@ -117,7 +119,7 @@ def _add_referenced_run(
     uuid = normalize_run_uuid(run_ref.runId, (job_ref.namespace, job_ref.name), builder.notes)
     run_id = identity.run_id(builder.org, uuid)
     builder.rows.append(
-        RunRow(builder.org, run_id, uuid, builder.register_order(1, job.id), job.id, builder.micros, builder.micros)
+        RunRow(builder.org, run_id, uuid, builder.assertion_order(1, job.id), job.id, builder.micros, builder.micros)
     )
     for owner_id, forwarded in ((run_id, run_ref.facets), (job.id, job_ref.facets)):
         builder.add_facets(owner_id, parse_facets(forwarded, "parent", builder.notes), Rank.MENTION)

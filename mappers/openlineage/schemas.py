@@ -32,7 +32,7 @@ def map_schema(builder: RowBuilder, dataset: ParsedDataset, name: CanonicalName,
             written_at=builder.micros if rank == Rank.OUTPUT else None,
             declared_at=builder.micros if rank == Rank.JOB_EVENT else None,
             read_at=builder.micros if rank == Rank.INPUT else None,
-            columns_order=builder.register_order(rank, schema.content_hash),
+            columns_order=builder.assertion_order(rank, schema.content_hash),
             columns_json=schema.columns_json,
         )
     )
@@ -86,8 +86,12 @@ def _column_rows(columns: list[SchemaField], prefix: str, depth: int) -> list[di
             "type": column.type,
             "ordinal": column.ordinal_position or position,
         }
-        optional = {"description": column.description or None, "depth": depth or None, "nullable": column.nullable}
-        rows.append(row | optional)
+        optional_values = {
+            "description": column.description or None,
+            "depth": depth or None,
+            "nullable": column.nullable,
+        }
+        rows.append(row | optional_values)
         if column.fields:
             # Every nested column repeats the prefix, so it is bounded: megabytes of JSON must not become gigabytes.
             rows.extend(_column_rows(column.fields, f"{bounded_key(prefix + column.name)}.", depth + 1))

@@ -35,7 +35,7 @@ def statistics_columns(builder: RowBuilder, facet: ParsedFacet | None) -> dict[s
     if counts != (row_count, byte_count, file_count):
         builder.notes.append("a statistic exceeds 64 bits: ignored")
     return {
-        "statistics_order": builder.register_order(0, facet.digest),
+        "statistics_order": builder.assertion_order(0, facet.digest),
         "row_count": row_count,
         "byte_count": byte_count,
         "file_count": file_count,
@@ -52,22 +52,26 @@ def version_id(dataset_id: bytes, writer_id: bytes) -> bytes:
 
 
 def map_output_version(
-    builder: RowBuilder, dataset: ParsedDataset, name: CanonicalName, context: DatasetContext, schema: bytes | None
+    builder: RowBuilder,
+    dataset: ParsedDataset,
+    name: CanonicalName,
+    context: DatasetContext,
+    schema_hash: bytes | None,
 ) -> None:
     """Map the version that a run wrote; its tag is the run UUID unless the source system reports a version."""
     tag = _VersionTag(register_order(Rank.MENTION, 0, NO_ID), context.run_uuid)
     version = facet_value(dataset.facets.get("version"), facet_types.DatasetVersionFacet, builder.notes)
     columns = statistics_columns(builder, dataset.output_facets.get("outputStatistics"))
-    if schema:
-        columns |= {"schema_order": builder.register_order(0, schema), "schema_hash": schema}
+    if schema_hash:
+        columns |= {"schema_order": builder.assertion_order(0, schema_hash), "schema_hash": schema_hash}
     subset = dataset.output_facets.get("subset")
     if subset is not None:
-        columns |= {"subset_order": builder.register_order(0, subset.digest), "subset_json": subset.body}
+        columns |= {"subset_order": builder.assertion_order(0, subset.digest), "subset_json": subset.body}
     columns |= _path_columns(builder, dataset) | _idempotency_key_columns(builder, dataset)
     if version:
         tag = _reported_tag(builder, version)
     elif is_deleted(dataset.facets.get("version")):
-        tag = _VersionTag(builder.register_order(Rank.OUTPUT, NO_ID), context.run_uuid)
+        tag = _VersionTag(builder.assertion_order(Rank.OUTPUT, NO_ID), context.run_uuid)
     builder.rows.append(_version_row(builder, name, context.run_id, context.run_id, tag, **columns))
 
 
@@ -91,29 +95,29 @@ def _path_columns(builder: RowBuilder, dataset: ParsedDataset) -> dict[str, Any]
     facet = dataset.facets.get("lineageBridge_path")
     reported = facet_value(facet, facet_types.DatasetPathFacet, builder.notes)
     if facet is not None and is_deleted(facet):
-        return {"path_order": builder.register_order(0, facet.digest)}
+        return {"path_order": builder.assertion_order(0, facet.digest)}
     if facet is None or reported is None:
         return {}
-    return {"path_order": builder.register_order(0, facet.digest), "path": reported.path}
+    return {"path_order": builder.assertion_order(0, facet.digest), "path": reported.path}
 
 
 def _idempotency_key_columns(builder: RowBuilder, dataset: ParsedDataset) -> dict[str, Any]:
     """Return the columns of the idempotency key; readers see only one of several attempts with the same key."""
     facet = dataset.output_facets.get(IDEMPOTENCY_KEY_FACET)
     if facet is not None and is_deleted(facet):
-        return {"key_order": builder.register_order(0, facet.digest)}
+        return {"key_order": builder.assertion_order(0, facet.digest)}
     content = facet_value(facet, facet_types.IdempotencyKeyFacet, builder.notes)
     if content is None or facet is None or not content.key:
         return {}
     return {
-        "key_order": builder.register_order(0, facet.digest),
+        "key_order": builder.assertion_order(0, facet.digest),
         "idempotency_key": builder.bounded_key(content.key, "an idempotency key"),
     }
 
 
 def _reported_tag(builder: RowBuilder, version: facet_types.DatasetVersionFacet) -> _VersionTag:
     tag = version.datasetVersion
-    return _VersionTag(builder.register_order(Rank.OUTPUT, digest(tag.encode())), bounded_version(builder, tag))
+    return _VersionTag(builder.assertion_order(Rank.OUTPUT, digest(tag.encode())), bounded_version(builder, tag))
 
 
 def _version_row(

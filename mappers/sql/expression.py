@@ -18,16 +18,16 @@ from mappers.sql.column_source import (
     combine,
 )
 from mappers.sql.parser import child_nodes
-from mappers.sql.scope import NO_SOURCES, Relation, RelationColumn, Scope
+from mappers.sql.scope import NO_SOURCES, Relation, RelationColumn, Scope, UnresolvedName
 from mappers.sql.spark_functions import function_transformation
 
 _Operands = Iterator[tuple[exp.Expression, ColumnTransformation]]
 
 
-class SubqueryReader(Protocol):
+class SubqueryAnalyzer(Protocol):
     """The operations of the query analyzer that expressions use."""
 
-    def relation(self, query: exp.Expression, scope: Scope) -> Relation:
+    def analyze(self, query: exp.Expression, scope: Scope) -> Relation:
         """Analyze a subquery, which may refer to columns of the enclosing scope."""
 
     def add_problem(self, node: exp.Expression, message: str) -> None:
@@ -35,7 +35,7 @@ class SubqueryReader(Protocol):
 
 
 def find_sources(
-    node: exp.Expression, scope: Scope, queries: SubqueryReader, transformation: ColumnTransformation = IDENTITY
+    node: exp.Expression, scope: Scope, analyzer: SubqueryAnalyzer, transformation: ColumnTransformation = IDENTITY
 ) -> ColumnSources:
     """Find the columns that a value comes from or depends on; `transformation` is applied to the value."""
     sources: set[ColumnSource] = set()
@@ -43,11 +43,11 @@ def find_sources(
     while pending:
         operand, outer = pending.pop()
         if isinstance(operand, exp.Column | exp.Star):
-            sources |= apply_transformation(_column_sources(operand, scope, queries), outer)
+            sources |= apply_transformation(_column_sources(operand, scope, analyzer), outer)
         elif isinstance(operand, exp.Exists):
-            sources |= apply_transformation(queries.relation(operand.this, scope).dataset_level, outer)
+            sources |= apply_transformation(analyzer.analyze(operand.this, scope).dataset_level, outer)
         elif isinstance(operand, exp.Query | exp.Values):
-            relation = queries.relation(operand, scope)
+            relation = analyzer.analyze(operand, scope)
             subquery_sources = relation.dataset_level.union(*(column.sources for column in relation.columns))
             sources |= apply_transformation(subquery_sources, outer)
         else:
@@ -56,7 +56,7 @@ def find_sources(
 
 
 def expand_star(
-    node: exp.Expression, scope: Scope, queries: SubqueryReader
+    node: exp.Expression, scope: Scope, analyzer: SubqueryAnalyzer
 ) -> tuple[list[RelationColumn], frozenset[str] | None]:
     """Return the columns of `*` or `t.*`, and the views with unknown columns (None if all columns are known)."""
     qualifier = [part.name for part in node.parts[:-1]] if isinstance(node, exp.Column) else []
@@ -67,18 +67,18 @@ def expand_star(
         return list(relation.columns), relation.incomplete_views
     # The qualifier may be a struct column, whose fields are unknown.
     struct_sources = scope.resolve(qualifier)
-    if isinstance(struct_sources, str):
-        queries.add_problem(node, f"there is no view {'.'.join(qualifier)} to expand * from")
+    if isinstance(struct_sources, UnresolvedName):
+        analyzer.add_problem(node, f"there is no view {'.'.join(qualifier)} to expand * from")
     return [], frozenset()
 
 
-def _column_sources(node: exp.Expression, scope: Scope, queries: SubqueryReader) -> ColumnSources:
+def _column_sources(node: exp.Expression, scope: Scope, analyzer: SubqueryAnalyzer) -> ColumnSources:
     if isinstance(node, exp.Star) or isinstance(node.this, exp.Star):
-        columns, _ = expand_star(node, scope, queries)
+        columns, _ = expand_star(node, scope, analyzer)
         return NO_SOURCES.union(*(column.sources for column in columns))
     sources = scope.resolve([part.name for part in node.parts]) if isinstance(node, exp.Column) else NO_SOURCES
-    if isinstance(sources, str):
-        queries.add_problem(node, sources)
+    if isinstance(sources, UnresolvedName):
+        analyzer.add_problem(node, sources.message)
         return NO_SOURCES
     return sources
 
@@ -133,9 +133,9 @@ def _window_operands(node: exp.Expression, scope: Scope) -> _Operands:
     window: exp.Expression | None = node
     while window is not None:
         for key in ("partition_by", "order"):
-            keys = window.args.get(key) or []
-            for expression in keys if isinstance(keys, list) else [keys]:
-                yield expression, WINDOW
+            argument = window.args.get(key) or []
+            expressions = argument if isinstance(argument, list) else [argument]
+            yield from ((expression, WINDOW) for expression in expressions)
         name = window.text("alias").lower()
         window = scope.windows.get(name) if name not in visited_names else None
         visited_names.add(name)

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from sqlglot import expressions as exp
 
 from mappers.sql.column_source import CONDITIONAL, GROUP_BY, JOIN, TRANSFORMATION, ColumnSources, apply_transformation
-from mappers.sql.expression import SubqueryReader, find_sources
+from mappers.sql.expression import SubqueryAnalyzer, find_sources
 from mappers.sql.parser import view_name
 from mappers.sql.scope import (
     NO_SOURCES,
@@ -20,28 +20,30 @@ from mappers.sql.scope import (
 from mappers.sql.spark_functions import generated_names
 
 
-def apply_pivot(pivot: exp.Expression, scope: Scope, relation: Relation, queries: SubqueryReader) -> Relation:
+def apply_pivot(pivot: exp.Expression, scope: Scope, relation: Relation, analyzer: SubqueryAnalyzer) -> Relation:
     """Apply PIVOT or UNPIVOT to a relation, which must be the only one in the scope."""
     if pivot.args.get("unpivot"):
-        return _apply_unpivot(pivot, scope, relation, queries)
+        return _apply_unpivot(pivot, scope, relation, analyzer)
     pivot_keys = [field.this for field in pivot.args.get("fields") or ()]
-    values = frozenset().union(*(find_sources(aggregate, scope, queries) for aggregate in pivot.expressions))
-    conditions = frozenset().union(*(find_sources(key, scope, queries, CONDITIONAL) for key in pivot_keys))
+    value_sources = frozenset().union(*(find_sources(aggregate, scope, analyzer) for aggregate in pivot.expressions))
+    key_sources = frozenset().union(*(find_sources(key, scope, analyzer, CONDITIONAL) for key in pivot_keys))
     other_columns = exclude_columns(relation.columns, _column_names([*pivot.expressions, *pivot_keys]))
     group_keys = NO_SOURCES.union(*(apply_transformation(column.sources, GROUP_BY) for column in other_columns))
-    pivoted = [RelationColumn(identifier.name, values | conditions) for identifier in pivot.args.get("columns") or ()]
+    pivoted = [
+        RelationColumn(identifier.name, value_sources | key_sources) for identifier in pivot.args.get("columns") or ()
+    ]
     return Relation((*other_columns, *pivoted), relation.dataset_level | group_keys, relation.incomplete_views)
 
 
-def _apply_unpivot(pivot: exp.Expression, scope: Scope, relation: Relation, queries: SubqueryReader) -> Relation:
+def _apply_unpivot(pivot: exp.Expression, scope: Scope, relation: Relation, analyzer: SubqueryAnalyzer) -> Relation:
     """Replace the listed columns with a column of their names and a column of their values."""
     fields = pivot.args.get("fields") or ()
     columns = [column for field in fields for column in field.expressions]
-    values = frozenset().union(*(find_sources(column, scope, queries, TRANSFORMATION) for column in columns))
+    value_sources = frozenset().union(*(find_sources(column, scope, analyzer, TRANSFORMATION) for column in columns))
     other_columns = exclude_columns(relation.columns, _column_names(columns))
     name_columns = [RelationColumn(field.this.name, NO_SOURCES) for field in fields]
     value_columns = [
-        RelationColumn(identifier.name, values)
+        RelationColumn(identifier.name, value_sources)
         for expression in pivot.expressions
         for identifier in expression.find_all(exp.Identifier)
     ]
@@ -57,8 +59,8 @@ def _column_names(expressions: list[exp.Expression]) -> set[str]:
 class FromClause:
     """Fills a scope from a FROM clause, and collects the sources that affect all of its rows."""
 
-    def __init__(self, queries: SubqueryReader, schemas: dict[str, list[str]], scope: Scope) -> None:
-        self._queries = queries
+    def __init__(self, analyzer: SubqueryAnalyzer, schemas: dict[str, list[str]], scope: Scope) -> None:
+        self._analyzer = analyzer
         self._schemas = schemas
         self._scope = scope
         self.dataset_level: ColumnSources = NO_SOURCES
@@ -96,28 +98,28 @@ class FromClause:
             case exp.Table(this=exp.Identifier()):
                 return self._named_relation(node)
             case exp.Lateral(this=exp.Query()):
-                return self._queries.relation(node.this, self._scope)
+                return self._analyzer.analyze(node.this, self._scope)
             case exp.Subquery(this=exp.Table()):
-                return self._parenthesized_join(node.this)
+                return self._parenthesized_join_relation(node.this)
             case exp.Query() | exp.Values():
-                return self._queries.relation(node, Scope(self._scope.ctes, self._scope.outer))
+                return self._analyzer.analyze(node, Scope(self._scope.ctes, self._scope.outer))
             case _:
-                return self._table_function(node.this or node, node)
+                return self._table_function_relation(node.this or node, node)
 
     def _named_relation(self, node: exp.Table) -> Relation:
         name = view_name(node) or ""
         cte = None if node.db else self._scope.ctes.get(name)
         return cte or view_relation(name, self._schemas.get(name))
 
-    def _parenthesized_join(self, node: exp.Expression) -> Relation:
+    def _parenthesized_join_relation(self, node: exp.Expression) -> Relation:
         """Analyze a parenthesized join that has an alias."""
         inner_scope = Scope(self._scope.ctes, self._scope.outer)
-        clause = FromClause(self._queries, self._schemas, inner_scope)
+        clause = FromClause(self._analyzer, self._schemas, inner_scope)
         clause.add(node)
         return Relation(tuple(inner_scope.row), clause.dataset_level, inner_scope.incomplete_views())
 
-    def _table_function(self, function: exp.Expression, node: exp.Expression) -> Relation:
-        sources = find_sources(function, self._scope, self._queries, TRANSFORMATION)
+    def _table_function_relation(self, function: exp.Expression, node: exp.Expression) -> Relation:
+        sources = find_sources(function, self._scope, self._analyzer, TRANSFORMATION)
         column_names = column_aliases(node) or generated_names(function)
         if not column_names:
             return Relation((), incomplete_views=frozenset())
@@ -127,23 +129,23 @@ class FromClause:
         for pivot in node.args.get("pivots") or ():
             pivot_scope = Scope(self._scope.ctes, self._scope.outer)
             pivot_scope.add(self._relation_name(node), relation)
-            relation = apply_pivot(pivot, pivot_scope, relation, self._queries)
+            relation = apply_pivot(pivot, pivot_scope, relation, self._analyzer)
         return relation
 
     def _add_join(self, node: exp.Join) -> None:
         scope = self._scope
-        left_columns, relation_count = list(scope.row), len(scope.relations)
+        left_columns, left_relation_count = list(scope.row), len(scope.relations)
         self.add(node.this)
         right_columns = scope.row[len(left_columns) :]
         if condition := node.args.get("on"):
-            self.dataset_level |= find_sources(condition, scope, self._queries, JOIN)
+            self.dataset_level |= find_sources(condition, scope, self._analyzer, JOIN)
         shared_names = [identifier.name for identifier in node.args.get("using") or ()]
         if node.method == "NATURAL":
             shared_names = [
                 column.name for column in left_columns if any(column.matches(right.name) for right in right_columns)
             ]
         if shared_names:
-            keys = [self._join_key(node, name, left_columns, right_columns) for name in shared_names]
+            keys = [self._merge_join_key(node, name, left_columns, right_columns) for name in shared_names]
             scope.row = [
                 *keys,
                 *exclude_columns(left_columns, shared_names),
@@ -151,9 +153,9 @@ class FromClause:
             ]
         if node.kind in {"SEMI", "ANTI"}:
             scope.row = left_columns
-            del scope.relations[relation_count:]
+            del scope.relations[left_relation_count:]
 
-    def _join_key(
+    def _merge_join_key(
         self,
         node: exp.Join,
         name: str,
@@ -165,7 +167,7 @@ class FromClause:
         right_column = next((column for column in right_columns if column.matches(name)), None)
         join_columns = [column for column in (left_column, right_column) if column]
         if len(join_columns) < 2 and self._scope.incomplete_views() is None:
-            self._queries.add_problem(node, f"column {name} is not on both sides of the join")
+            self._analyzer.add_problem(node, f"column {name} is not on both sides of the join")
         self.dataset_level |= frozenset().union(
             *(apply_transformation(column.sources, JOIN) for column in join_columns)
         )

@@ -19,9 +19,10 @@ def trace_columns(sql: str, schemas: Mapping[str, Sequence[str]]) -> QueryLineag
     `structure.*`, `inline` and unknown table functions create are unknown, so references to them have no sources.
     Unknown functions count as TRANSFORMATION.
     """
-    query, analyzer, relation = _analyze_text(sql, schemas)
+    query, analyzer, relation = _analyze_sql(sql, schemas)
     if analyzer.problems:
-        raise InvalidSql(next(iter(analyzer.problems)))
+        first_problem, *_ = analyzer.problems
+        raise InvalidSql(first_problem)
     columns: dict[str, ColumnSources] = {}
     for column in relation.columns:
         columns[column.name] = columns.get(column.name, NO_SOURCES) | column.sources
@@ -38,17 +39,15 @@ def missing_columns(sql: str, schemas: Mapping[str, Sequence[str]]) -> list[str]
 
     Columns that could belong to a view without a schema are not reported.
     """
-    _, analyzer, _ = _analyze_text(sql, schemas)
+    _, analyzer, _ = _analyze_sql(sql, schemas)
     return list(analyzer.problems)
 
 
-def _analyze_text(
-    sql: str, schemas: Mapping[str, Sequence[str]]
-) -> tuple[exp.Expression, "_QueryAnalyzer", Relation]:
+def _analyze_sql(sql: str, schemas: Mapping[str, Sequence[str]]) -> tuple[exp.Expression, "_QueryAnalyzer", Relation]:
     query = parse_query(sql)
     analyzer = _QueryAnalyzer(sql, schemas)
     try:
-        return query, analyzer, analyzer.relation(query, Scope({}))
+        return query, analyzer, analyzer.analyze(query, Scope({}))
     except RecursionError:
         raise InvalidSql("line 1, column 1: the query is nested too deeply") from None
 
@@ -66,17 +65,17 @@ class _QueryAnalyzer:
         """Add a problem with its position in the text."""
         self.problems[printable(f"{source_position(self._sql, node)}: {message}")] = None
 
-    def relation(self, query: exp.Expression, scope: Scope) -> Relation:
+    def analyze(self, query: exp.Expression, scope: Scope) -> Relation:
         """Analyze a query; names that the query does not define may refer to columns of the scope."""
-        return self._analyze(query, Scope(scope.ctes, scope if scope.relations or scope.outer else None))
+        return self._analyze_in(query, Scope(scope.ctes, scope if scope.relations or scope.outer else None))
 
-    def _analyze(self, query: exp.Expression, context: Scope) -> Relation:
+    def _analyze_in(self, query: exp.Expression, context: Scope) -> Relation:
         context = self._add_ctes(query, context)
         if isinstance(query, exp.Select):
             return analyze_select(self, self._schemas, query, context)
         if isinstance(query, exp.Values):
             return _values_relation(query)
-        analyze = self._analyze_set_operation if isinstance(query, exp.SetOperation) else self._analyze_wrapped
+        analyze = self._analyze_set_operation if isinstance(query, exp.SetOperation) else self._analyze_parenthesized
         relation = analyze(query, context)
         scope = Scope(context.ctes)
         scope.add((), relation)
@@ -96,7 +95,7 @@ class _QueryAnalyzer:
         return Scope(ctes, context.outer)
 
     def _analyze_cte(self, cte: exp.Expression, scope: Scope) -> Relation:
-        return self._analyze(cte.this, scope).with_aliases(column_aliases(cte))
+        return self._analyze_in(cte.this, scope).with_aliases(column_aliases(cte))
 
     def _analyze_recursive_cte(self, cte: exp.Expression, scope: Scope) -> Relation:
         """Repeat the analysis until it reaches a fixed point, which exists because the set of sources is finite."""
@@ -108,9 +107,9 @@ class _QueryAnalyzer:
                 return relation
             relation = next_relation
 
-    def _analyze_wrapped(self, query: exp.Expression, context: Scope) -> Relation:
+    def _analyze_parenthesized(self, query: exp.Expression, context: Scope) -> Relation:
         if isinstance(query.this, exp.Query | exp.Values):
-            return self._analyze(query.this, context)
+            return self._analyze_in(query.this, context)
         return Relation((), incomplete_views=frozenset())
 
     def _analyze_set_operation(self, query: exp.Expression, context: Scope) -> Relation:
@@ -120,9 +119,9 @@ class _QueryAnalyzer:
         while isinstance(left, exp.SetOperation) and (left is query or not left.args.get("with_")):
             operations.append(left)
             left = left.this
-        relation = self._analyze(left, context)
+        relation = self._analyze_in(left, context)
         for operation in reversed(operations):
-            relation = self._combine_relations(operation, relation, self._analyze(operation.expression, context))
+            relation = self._combine_relations(operation, relation, self._analyze_in(operation.expression, context))
         return relation
 
     def _combine_relations(self, operation: exp.SetOperation, left: Relation, right: Relation) -> Relation:

@@ -50,7 +50,9 @@ def source_position(sql: str, node: exp.Expression) -> str:
         (identifier.meta["start"] for identifier in node.find_all(exp.Identifier) if "start" in identifier.meta),
         default=0,
     )
-    return f"line {sql.count(chr(10), 0, start) + 1}, column {start - sql.rfind(chr(10), 0, start)}"
+    line = sql.count("\n", 0, start) + 1
+    column = start - sql.rfind("\n", 0, start)
+    return f"line {line}, column {column}"
 
 
 def printable(text: str) -> str:
@@ -153,14 +155,15 @@ def views_in(query: exp.Expression) -> frozenset[str]:
         clause = node.args.get("with_")
         if isinstance(clause, exp.With):
             for cte in clause.expressions:
-                previous_names = cte_names
-                cte_names |= {cte.alias.lower()}
-                pending.append((cte.this, cte_names if clause.recursive else previous_names))
+                next_cte_names = cte_names | {cte.alias.lower()}
+                # A recursive expression can also refer to itself.
+                pending.append((cte.this, next_cte_names if clause.recursive else cte_names))
+                cte_names = next_cte_names
         if isinstance(node, exp.Table):
             name = view_name(node)
             if name and (node.db or name not in cte_names):
                 views.add(name)
-            views |= _table_arguments(node.this)
+            views |= _views_in_arguments(node.this)
         pending += [(child, cte_names) for child in child_nodes(node) if child is not clause]
     return frozenset(views)
 
@@ -174,7 +177,7 @@ def view_name(table: exp.Table) -> str | None:
     return ".".join(part.name for part in table.parts).lower()
 
 
-def _table_arguments(function: exp.Expression) -> set[str]:
+def _views_in_arguments(function: exp.Expression) -> set[str]:
     """List the views passed to a table function as TABLE(...)."""
     views = set()
     for call in function.args.get("expressions") or ():

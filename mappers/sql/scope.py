@@ -85,6 +85,12 @@ _PLAIN_FUNCTIONS = frozenset(
 )  # fmt: skip
 
 
+class UnresolvedName(NamedTuple):
+    """The reason why a name cannot be resolved."""
+
+    message: str
+
+
 class NamedRelation(NamedTuple):
     """A relation in a FROM clause, with the parts of its name."""
 
@@ -124,8 +130,8 @@ class Scope:
         """Return the views with unknown columns, or None if all columns are known."""
         return merge_incomplete_views(*(member.relation.incomplete_views for member in self.relations))
 
-    def resolve(self, parts: Sequence[str]) -> ColumnSources | str:
-        """Find the sources of a name in this or an outer scope, or the error if the name is unknown or ambiguous."""
+    def resolve(self, parts: Sequence[str]) -> ColumnSources | UnresolvedName:
+        """Find the sources of a name in this or an outer scope, or why the name is unknown or ambiguous."""
         scope: Scope | None = self
         while scope is not None:
             candidate = next(scope.resolve_candidates(parts), None)
@@ -134,9 +140,9 @@ class Scope:
             scope = scope.outer
         if len(parts) == 1 and parts[0].lower() in _PLAIN_FUNCTIONS:
             return NO_SOURCES
-        return self._unknown_column(parts)
+        return UnresolvedName(self._unknown_column_message(parts))
 
-    def resolve_candidates(self, parts: Sequence[str]) -> Iterator[ColumnSources | str]:
+    def resolve_candidates(self, parts: Sequence[str]) -> Iterator[ColumnSources | UnresolvedName]:
         """Yield the possible meanings of a name in this scope, in Spark's order of precedence."""
         yield from self._from_qualifier(parts)
         lookups = (self._from_outputs, self._from_row) if self.outputs_first else (self._from_row, self._from_outputs)
@@ -145,18 +151,25 @@ class Scope:
         yield from self._from_incomplete_views(parts)
 
     def _from_qualifier(self, parts: Sequence[str]) -> Iterator[ColumnSources]:
+        for relation, name, fields in self._qualified_columns(parts):
+            for column in relation.columns_named(name):
+                yield _field_sources(column.sources, fields)
+
+    def _qualified_columns(self, parts: Sequence[str]) -> Iterator[tuple[Relation, str, Sequence[str]]]:
+        """Split a name into relation, column and fields in every possible way, longest qualifier first."""
         for length in range(len(parts) - 1, 0, -1):
             relation = self.find_relation(parts[:length])
-            for column in relation.columns_named(parts[length]) if relation else ():
-                yield _field_sources(column.sources, parts[length + 1 :])
+            if relation:
+                yield relation, parts[length], parts[length + 1 :]
 
-    def _from_row(self, parts: Sequence[str]) -> Iterator[ColumnSources | str]:
+    def _from_row(self, parts: Sequence[str]) -> Iterator[ColumnSources | UnresolvedName]:
         columns = [column for column in self.row if column.matches(parts[0])]
         if len(columns) > 1:
             relation_names = [
                 ".".join(member.name) for member in self.relations if member.relation.columns_named(parts[0])
             ]
-            yield f"column {parts[0]} is ambiguous: it is in {' and in '.join(filter(None, relation_names))}"
+            owners = " and in ".join(filter(None, relation_names))
+            yield UnresolvedName(f"column {parts[0]} is ambiguous: it is in {owners}")
         elif columns:
             yield _field_sources(columns[0].sources, parts[1:])
 
@@ -167,17 +180,16 @@ class Scope:
 
     def _from_incomplete_views(self, parts: Sequence[str]) -> Iterator[ColumnSources]:
         """Assume that a column exists in a relation with unknown columns."""
-        for length in range(len(parts) - 1, 0, -1):
-            relation = self.find_relation(parts[:length])
-            if relation and relation.incomplete_views is not None:
-                yield _field_sources(relation.assume_column(parts[length]), parts[length + 1 :])
+        for relation, name, fields in self._qualified_columns(parts):
+            if relation.incomplete_views is not None:
+                yield _field_sources(relation.assume_column(name), fields)
         incomplete = [member.relation for member in self.relations if member.relation.incomplete_views is not None]
         is_qualified = len(parts) > 1 and self.find_relation(parts[:-1]) is not None
         if incomplete and not is_qualified:
             sources = incomplete[0].assume_column(parts[0]) if len(incomplete) == 1 else NO_SOURCES
             yield _field_sources(sources, parts[1:])
 
-    def _unknown_column(self, parts: Sequence[str]) -> str:
+    def _unknown_column_message(self, parts: Sequence[str]) -> str:
         """Format the error for an unknown column, with the relations searched and the most similar name."""
         searched = [member for member in self.relations if member.matches(parts[:-1])]
         name = parts[-1]

@@ -12,7 +12,7 @@ from mappers.sql.column_source import (
     ColumnTransformation,
     apply_transformation,
 )
-from mappers.sql.expression import SubqueryReader, expand_star, find_sources
+from mappers.sql.expression import SubqueryAnalyzer, expand_star, find_sources
 from mappers.sql.from_clause import FromClause
 from mappers.sql.parser import child_nodes
 from mappers.sql.scope import NO_SOURCES, Relation, RelationColumn, Scope, exclude_columns, merge_incomplete_views
@@ -25,15 +25,15 @@ class SelectStatement:
     """Analyzes the column lineage of one SELECT, clause by clause."""
 
     def __init__(
-        self, queries: SubqueryReader, schemas: dict[str, list[str]], node: exp.Expression, context: Scope
+        self, analyzer: SubqueryAnalyzer, schemas: dict[str, list[str]], node: exp.Expression, context: Scope
     ) -> None:
-        self._queries = queries
+        self._analyzer = analyzer
         self._node = node
         self._scope = Scope(context.ctes, context.outer)
-        self._from = FromClause(queries, schemas, self._scope)
+        self._from = FromClause(analyzer, schemas, self._scope)
         self._incomplete_views: list[frozenset[str] | None] = []
 
-    def relation(self) -> Relation:
+    def analyze(self) -> Relation:
         """Analyze the SELECT in the order in which Spark resolves names."""
         node, scope = self._node, self._scope
         if clause := node.args.get("from_"):
@@ -46,14 +46,14 @@ class SelectStatement:
         dataset_level |= self._group_by_sources()
         scope.outputs_first = True
         dataset_level |= self._having_sources()
-        dataset_level |= sort_sources(node, scope, self._queries)
+        dataset_level |= sort_sources(node, scope, self._analyzer)
         if node.args.get("distinct"):
             dataset_level |= transform_all(scope.outputs, GROUP_BY)
         return Relation(tuple(scope.outputs), dataset_level, merge_incomplete_views(*self._incomplete_views))
 
     def _clause_sources(self, name: str, transformation: ColumnTransformation) -> ColumnSources:
         clause = self._node.args.get(name)
-        return find_sources(clause, self._scope, self._queries, transformation) if clause else NO_SOURCES
+        return find_sources(clause, self._scope, self._analyzer, transformation) if clause else NO_SOURCES
 
     def _having_sources(self) -> ColumnSources:
         """Find the sources of HAVING and QUALIFY.
@@ -73,11 +73,11 @@ class SelectStatement:
     def _output_columns(self, item: exp.Expression) -> list[RelationColumn]:
         """Return the columns of one item in the select list."""
         if isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star)):
-            columns, incomplete_views = expand_star(item, self._scope, self._queries)
+            columns, incomplete_views = expand_star(item, self._scope, self._analyzer)
             self._incomplete_views.append(incomplete_views)
             star = item if isinstance(item, exp.Star) else item.this
             return exclude_columns(columns, (identifier.name for identifier in star.args.get("except_") or ()))
-        sources = find_sources(item, self._scope, self._queries)
+        sources = find_sources(item, self._scope, self._analyzer)
         if isinstance(item, exp.Alias):
             return [RelationColumn(item.alias, sources)]
         return [RelationColumn(name, sources) for name in self._output_names(item)]
@@ -102,18 +102,18 @@ class SelectStatement:
             return NO_SOURCES
         if group.args.get("all"):
             items = (item for item in self._node.expressions if not contains_aggregate(item))
-            return NO_SOURCES.union(*(find_sources(item, self._scope, self._queries, GROUP_BY) for item in items))
-        return grouping_sources(child_nodes(group), self._scope, self._queries, GROUP_BY)
+            return NO_SOURCES.union(*(find_sources(item, self._scope, self._analyzer, GROUP_BY) for item in items))
+        return key_sources(child_nodes(group), self._scope, self._analyzer, GROUP_BY)
 
 
-def sort_sources(node: exp.Expression, scope: Scope, queries: SubqueryReader) -> ColumnSources:
+def sort_sources(node: exp.Expression, scope: Scope, analyzer: SubqueryAnalyzer) -> ColumnSources:
     clauses = [clause for name in _SORT_CLAUSES if (clause := node.args.get(name))]
     keys = [ordered.this for clause in clauses for ordered in clause.expressions]
-    return grouping_sources(keys, scope, queries, SORT)
+    return key_sources(keys, scope, analyzer, SORT)
 
 
-def grouping_sources(
-    keys: Iterable[exp.Expression], scope: Scope, queries: SubqueryReader, transformation: ColumnTransformation
+def key_sources(
+    keys: Iterable[exp.Expression], scope: Scope, analyzer: SubqueryAnalyzer, transformation: ColumnTransformation
 ) -> ColumnSources:
     """Find the sources of grouping or sort keys.
 
@@ -127,7 +127,7 @@ def grouping_sources(
         elif isinstance(key, exp.Var) and key.name.upper() == "ALL":
             sources |= transform_all(scope.outputs, transformation)
         else:
-            sources |= find_sources(key, scope, queries, transformation)
+            sources |= find_sources(key, scope, analyzer, transformation)
     return sources
 
 
@@ -136,6 +136,6 @@ def transform_all(columns: list[RelationColumn], transformation: ColumnTransform
 
 
 def analyze_select(
-    queries: SubqueryReader, schemas: dict[str, list[str]], node: exp.Expression, context: Scope
+    analyzer: SubqueryAnalyzer, schemas: dict[str, list[str]], node: exp.Expression, context: Scope
 ) -> Relation:
-    return SelectStatement(queries, schemas, node, context).relation()
+    return SelectStatement(analyzer, schemas, node, context).analyze()

@@ -38,7 +38,7 @@ class ScriptTables(NamedTuple):
     """Statements that read or write rows, and the numbers (from 1) of statements that cannot be parsed."""
 
     statements: list[StatementTables]
-    unparsed: list[int]
+    unparsed_numbers: list[int]
 
 
 def script_tables(script: str) -> ScriptTables:
@@ -46,14 +46,14 @@ def script_tables(script: str) -> ScriptTables:
     result = ScriptTables([], [])
     for number, statement in enumerate(_parsed_statements(script), 1):
         if statement is None or isinstance(statement, _NO_STATEMENT):
-            result.unparsed.append(number)
+            result.unparsed_numbers.append(number)
         elif isinstance(statement, exp.Command):
             command = statement.name.upper()
             if command == "TRUNCATE" and (match := _TRUNCATED_TABLE.match(str(statement.expression))):
                 truncated_table = match[1].replace('"', "")
                 result.statements.append(StatementTables(reads=(), writes=(truncated_table,)))
             elif command not in _ROWLESS_COMMANDS:
-                result.unparsed.append(number)
+                result.unparsed_numbers.append(number)
         elif isinstance(statement, _ROW_STATEMENTS) or (
             isinstance(statement, exp.Create) and statement.kind in _CREATED_KINDS
         ):

@@ -125,7 +125,7 @@ class AgentRunner:
 
     def pending(self) -> list[dict[str, Any]]:
         spool = agent.Spool(str(self.spool_root))
-        bodies = [spool.read(name) for name in spool.pending()]
+        bodies = [spool.read(name) for name in spool.pending_names()]
         return [json.loads(body) for body in bodies if body is not None]  # a sender may have delivered some meanwhile
 
     def pending_types(self) -> list[str]:
@@ -464,12 +464,12 @@ def test_concurrent_flushes_deliver_ten_thousand_events(runner: AgentRunner, ser
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(spool.pending()) == 10_000
+    assert len(spool.pending_names()) == 10_000
     runner.url = service.url
     flushes = [runner.start("flush") for _ in range(4)]
     for flush in flushes:
         flush.communicate(timeout=100)
-    until(lambda: not spool.pending(), "an empty spool")
+    until(lambda: not spool.pending_names(), "an empty spool")
     assert len({tuple(body["n"]) for _, body in service.received}) == 10_000
 
 

@@ -136,7 +136,7 @@ def _group_attempts(row: ReportRow) -> list[_Attempt]:
         if event.status not in START_STATES | END_STATES:
             continue
         if event.attempt == 0 and event.status in END_STATES:
-            attempt = newest.attempt if newest else row.attempt or None
+            attempt = newest.attempt if newest else (row.attempt or None)
             attempts.setdefault(attempt, _Attempt(attempt, [], [])).manual_changes.append(event)
             continue
         attempt = event.attempt if event.attempt is not None else row.attempt
@@ -175,8 +175,8 @@ def _end_event(attempt: _Attempt) -> StatusEvent | None:
     if not end_events or runs_again:
         end_events = attempt.manual_changes
     # RESTART is the time when the next attempt is due; it counts as an end only if there is no other end.
-    ends = [event for event in end_events if event.status != "RESTART"] or end_events
-    return ends[-1] if ends else None
+    candidates = [event for event in end_events if event.status != "RESTART"] or end_events
+    return candidates[-1] if candidates else None
 
 
 def _alarm_content(alarm: Alarm, context: ReportContext) -> JsonObject:

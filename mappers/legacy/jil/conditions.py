@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
+from operator import eq, ge, gt, le, lt, ne
 from typing import Literal, NamedTuple, TypeVar, cast
 
 from lark import Lark, Token, Transformer, UnexpectedInput, v_args
@@ -37,6 +38,9 @@ NAME: /[^\s(),&|^"'=<>!]+/
 """
 _PREDICATES: dict[str, StatusPredicate] = {
     "s": "success", "f": "failure", "d": "done", "t": "terminated", "n": "notrunning",
+}  # fmt: skip
+_COMPARISONS: dict[Operator, Callable[[int, int], bool]] = {
+    "=": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge,
 }  # fmt: skip
 #: A lookback without limit, and the number of hours that stands for it.
 FOREVER = None
@@ -147,6 +151,7 @@ def is_satisfied(
     """Evaluate a condition against the current states of jobs, not against individual runs.
 
     A condition on an undefined job is false. A condition on a job that is on ice is true, regardless of the lookback.
+    `own_end` is the last end of the waiting job; all times are in minutes.
     """
 
     def is_true(atom: Atom) -> bool:
@@ -201,9 +206,7 @@ def _satisfies_comparison(actual: str, operator: Operator, expected: str) -> boo
         order = _three_way_comparison(float(actual), float(expected))
     except ValueError:
         order = _three_way_comparison(actual, expected)
-    return {
-        "=": order == 0, "!=": order != 0, "<": order < 0, "<=": order <= 0, ">": order > 0, ">=": order >= 0,
-    }[operator]  # fmt: skip
+    return _COMPARISONS[operator](order, 0)
 
 
 def _three_way_comparison(left: T, right: T) -> int:

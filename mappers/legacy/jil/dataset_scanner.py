@@ -43,18 +43,19 @@ class DatasetCandidates(NamedTuple):
 
 
 def find_datasets(job: JobDefinition, conventions: OptionConventions = OptionConventions()) -> DatasetCandidates:  # noqa: B008 - an immutable tuple
+    """Find the datasets of a job in its attributes, its command and its SQL statements."""
     variables = dict(_environment_variables(job))
     scripts: dict[str, None] = {}
     if procedure := job.get("sp_name"):
         scripts[f"procedure {procedure}"] = None
     scanner = _AttributeScanner(variables)
-    job_datasets = list(scanner.job_datasets(job))
+    job_datasets = list(scanner.scan_files(job))
     # A command that ends with a backslash is incomplete, so it is not analyzed.
     if (command := job.get("command")) and job.type not in {"BOX", "FW", "FT"} and not command.endswith("\\"):
-        flows = _CommandScanner(conventions, scripts).flows(parse_commands(command, variables), job_datasets)
+        flows = _CommandScanner(conventions, scripts).scan(parse_commands(command, variables), job_datasets)
     else:
         flows = [job_datasets]
-    flows += [*scanner.transfers(job), *scanner.statements(job)]
+    flows += [*scanner.scan_transfers(job), *scanner.scan_statements(job)]
     best_candidates: dict[tuple[Side, str, str], DatasetCandidate] = {}
     for candidate in chain.from_iterable(flows):
         key = candidate.side, candidate.namespace, candidate.name
@@ -67,9 +68,10 @@ def find_datasets(job: JobDefinition, conventions: OptionConventions = OptionCon
 def dataset_warnings(job: JobDefinition) -> list[str]:
     """List warnings about attributes that seem to name datasets but cannot be resolved."""
     scanner = _AttributeScanner(dict(_environment_variables(job)))
-    scanner.job_datasets(job)
-    scanner.transfers(job)
-    scanner.statements(job)
+    # The scanner collects the warnings.
+    scanner.scan_files(job)
+    scanner.scan_transfers(job)
+    scanner.scan_statements(job)
     return scanner.warnings
 
 
@@ -88,7 +90,7 @@ class _AttributeScanner:
         self._variables = variables
         self.warnings: list[str] = []
 
-    def job_datasets(self, job: JobDefinition) -> DataFlow:
+    def scan_files(self, job: JobDefinition) -> DataFlow:
         """Find the datasets of the job itself, which belong to none of its commands."""
         candidates = self._file_candidates(job, "input", "watch_file", 0.95)
         candidates += self._file_candidates(job, "input", "std_in_file", 0.9)
@@ -97,7 +99,7 @@ class _AttributeScanner:
             candidates += dataset_candidates("output", stdout_file, "std_out_file", 0.5, self._variables)
         return candidates
 
-    def transfers(self, job: JobDefinition) -> list[DataFlow]:
+    def scan_transfers(self, job: JobDefinition) -> list[DataFlow]:
         """List the datasets of file transfers; the direction determines which file is the input."""
         transfers = []
         for prefix in ("ftp", "scp"):
@@ -115,7 +117,7 @@ class _AttributeScanner:
             transfers.append(candidates)
         return transfers
 
-    def statements(self, job: JobDefinition) -> list[DataFlow]:
+    def scan_statements(self, job: JobDefinition) -> list[DataFlow]:
         """List the tables that each statement of an SQL job reads and writes."""
         script = job.get("sql_command")
         if not script:
@@ -124,8 +126,8 @@ class _AttributeScanner:
         tables = script_tables(script)
         if warning is not None:
             self.warnings.append(warning)
-        if tables.unparsed:
-            numbers = ", ".join(map(str, tables.unparsed))
+        if tables.unparsed_numbers:
+            numbers = ", ".join(map(str, tables.unparsed_numbers))
             self.warnings.append(f"sql_command: statement {numbers} cannot be parsed: its datasets are unknown")
         if database is None:
             return []
@@ -160,7 +162,7 @@ class _CommandScanner:
         self._conventions = conventions
         self._scripts = scripts
 
-    def flows(self, commands: Sequence[ShellCommand], job_datasets: DataFlow) -> list[DataFlow]:
+    def scan(self, commands: Sequence[ShellCommand], job_datasets: DataFlow) -> list[DataFlow]:
         """Group datasets into flows: all commands of a pipe form one flow, and each copied file forms another.
 
         The datasets of the job itself are added to the flow of the commands if there is only one flow; otherwise they
@@ -169,11 +171,11 @@ class _CommandScanner:
         pipes: dict[int, DataFlow] = {}
         separate_flows: list[DataFlow] = []
         for command in map(_without_wrappers, commands):
-            candidates = self._redirected_files(command)
+            candidates = self._scan_redirections(command)
             if command.name in COPY_PROGRAMS:
                 separate_flows += copy_flows(command.name, command.arguments[1:])
             elif command.name in _SHELLS and "-c" in command.arguments:
-                inner_flows = self.flows(_inline_commands(command.arguments), candidates)
+                inner_flows = self.scan(_inline_commands(command.arguments), candidates)
                 if len(inner_flows) == 1:
                     (candidates,) = inner_flows
                 else:
@@ -185,10 +187,11 @@ class _CommandScanner:
             if candidates or command.name not in PROGRAMS_WITHOUT_IO | COPY_PROGRAMS:
                 pipes.setdefault(command.pipe, []).extend(candidates)
         if len(pipes) == 1 and not separate_flows:
-            return [[*job_datasets, *next(iter(pipes.values()))]]
+            (pipe_flow,) = pipes.values()
+            return [[*job_datasets, *pipe_flow]]
         return [job_datasets, *pipes.values(), *separate_flows]
 
-    def _redirected_files(self, command: ShellCommand) -> DataFlow:
+    def _scan_redirections(self, command: ShellCommand) -> DataFlow:
         candidates: DataFlow = []
         for redirection in command.redirections:
             if _SCRIPT.fullmatch(redirection.file):

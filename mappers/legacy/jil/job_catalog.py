@@ -77,16 +77,25 @@ class JobCatalog:
         self.problems: list[Diagnostic] = []
 
     def apply(self, statements: Iterable[Statement]) -> None:
+        """Apply statements in order; statements that cannot be applied are reported in `problems`."""
+        job_handlers = {
+            "insert_job": self._insert_job,
+            "update_job": self._update_job,
+            "override_job": self._override_job,
+            "rename_job": self._rename_job,
+            "delete_job": self._delete_job,
+            "delete_box": self._delete_box,
+        }
         for statement in statements:
             verb, _, object_type = statement.subcommand.partition("_")
-            if object_type in {"job", "box"}:
-                getattr(self, f"_{verb}_{object_type}")(statement)
+            if (handle := job_handlers.get(statement.subcommand)) is not None:
+                handle(statement)
             elif object_type == "global":
                 self._apply_global(verb, statement)
             else:
                 self._apply_object(verb, object_type, statement)
 
-    def members(self) -> dict[str, list[str]]:
+    def members_by_box(self) -> dict[str, list[str]]:
         """Return the names of the jobs in each box."""
         by_box: dict[str, list[str]] = {}
         for job in self.jobs.values():
@@ -116,7 +125,8 @@ class JobCatalog:
             first_position = f"{previous.file}:{previous.line}"
             message = f"{statement.subject} is inserted twice, first in {first_position}: this definition is used"
             self._report(statement, "error", message)
-        self.jobs[statement.subject] = job = JobDefinition(statement.subject, statement.file, statement.line)
+        job = JobDefinition(statement.subject, statement.file, statement.line)
+        self.jobs[statement.subject] = job
         self._set_attributes(job, statement)
 
     def _update_job(self, statement: Statement) -> None:
@@ -144,7 +154,7 @@ class JobCatalog:
         """Delete a box with everything in it."""
         if statement.subject not in self.jobs:
             self._report(statement, "warning", f"{statement.subject} is deleted, but there is no such box")
-        members = self.members()
+        members = self.members_by_box()
         pending = [statement.subject]
         while pending:
             name = pending.pop()
@@ -203,9 +213,9 @@ class JobCatalog:
         objects[statement.subject] = ObjectDefinition(statement.subject, values, statement.file, statement.line)
 
     def _set_attributes(self, job: JobDefinition, statement: Statement) -> None:
-        for repeated in job.set_attributes(statement.attributes):
-            message = f"{repeated.name} of {statement.subject} is set twice: the last value is used"
-            self.problems.append(Diagnostic(statement.file, repeated.line, "warning", message))
+        for attribute in job.set_attributes(statement.attributes):
+            message = f"{attribute.name} of {statement.subject} is set twice: the last value is used"
+            self.problems.append(Diagnostic(statement.file, attribute.line, "warning", message))
 
     def _report(self, statement: Statement, level: DiagnosticLevel, message: str) -> None:
         self.problems.append(Diagnostic(statement.file, statement.line, level, message))

@@ -53,20 +53,20 @@ def _unresolved_datasets(job: JobDefinition) -> Iterator[Diagnostic]:
 
 def lint(catalog: JobCatalog, instance: str | None = None) -> list[Diagnostic]:
     """Find all problems, sorted by position; `instance` is the Autosys instance of the catalog."""
-    conditions = {job.name: dict(_parse_conditions(job, instance)) for job in catalog.jobs.values()}
+    conditions_by_job = {job.name: dict(_parse_conditions(job, instance)) for job in catalog.jobs.values()}
     instances = set(catalog.objects.get("xinst", {}))
-    members = catalog.members()
+    members_by_box = catalog.members_by_box()
     diagnostics: list[Diagnostic] = []
     for job in catalog.jobs.values():
-        job_conditions = conditions[job.name]
+        job_conditions = conditions_by_job[job.name]
         diagnostics += _check_conditions(job, catalog, instances, job_conditions)
-        diagnostics += _check_box(job, catalog, set(members.get(job.name, ())), job_conditions)
+        diagnostics += _check_box(job, catalog, set(members_by_box.get(job.name, ())), job_conditions)
         diagnostics += _check_schedule(job)
         condition = job_conditions.get("condition")
         can_become_true = partial(_can_become_true, catalog, catalog.enclosing_boxes(job))
         if condition is not None and not evaluate(condition, can_become_true):
             diagnostics.append(_diagnostic(job, "error", "never starts: its condition cannot become true"))
-    diagnostics += _find_cycles(catalog, conditions)
+    diagnostics += _find_cycles(catalog, conditions_by_job)
     return sorted(diagnostics, key=lambda diagnostic: (diagnostic.file, diagnostic.line, diagnostic.message))
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from connectors.openlineage.file_finder import FileFinder, names_before_rotation
+from connectors.openlineage.file_finder import FileFinder, paths_before_rotation
 from connectors.openlineage.growing_file import GrowingFile, RawLine
 
 LIMIT = 100
@@ -268,5 +268,5 @@ def test_unreadable_folder_is_reported(tmp_path: Path, monkeypatch: pytest.Monke
     ],
 )
 def test_names_before_rotation(name: str, former: list[str]) -> None:
-    assert set(former) <= {path.name for path in names_before_rotation(Path("folder") / name)}
-    assert bool(former) == bool(names_before_rotation(Path(name)))
+    assert set(former) <= {path.name for path in paths_before_rotation(Path("folder") / name)}
+    assert bool(former) == bool(paths_before_rotation(Path(name)))

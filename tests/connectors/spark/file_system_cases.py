@@ -19,14 +19,14 @@ class Case(NamedTuple):
 
 
 def _list(subfolder: str) -> Callable[[FileSystem, str], Any]:
-    return lambda files, root: [(file.path, file.size) for file in files.files(f"{root}{subfolder}")]
+    return lambda files, root: [(file.path, file.size) for file in files.list_files(f"{root}{subfolder}")]
 
 
 def _write(path: str, *contents: bytes) -> Callable[[FileSystem, str], Any]:
     def run(files: FileSystem, root: str) -> Any:
         for content in contents:
             files.write(f"{root}/{path}", content)
-        return files.read(f"{root}/{path}"), [file.path for file in files.files(root)]
+        return files.read(f"{root}/{path}"), [file.path for file in files.list_files(root)]
 
     return run
 
@@ -35,7 +35,7 @@ def _delete(path: str) -> Callable[[FileSystem, str], Any]:
     def run(files: FileSystem, root: str) -> Any:
         files.delete(f"{root}/{path}")
         files.delete(f"{root}/{path}")
-        return [file.path for file in files.files(root)]
+        return [file.path for file in files.list_files(root)]
 
     return run
 
@@ -69,11 +69,11 @@ CASES = {
     ),
     "list folders": Case(
         {"b/x": b"", "a/y/z": b"", "_version=1/x": b"", "file": b""},
-        lambda files, root: files.folders(root),
+        lambda files, root: files.list_folders(root),
         ["/_version=1", "/a", "/b"],
     ),
-    "list folders of a missing folder": Case({}, lambda files, root: files.folders(f"{root}/a"), []),
-    "list folders of a file": Case({"a": b""}, lambda files, root: files.folders(f"{root}/a"), []),
+    "list folders of a missing folder": Case({}, lambda files, root: files.list_folders(f"{root}/a"), []),
+    "list folders of a file": Case({"a": b""}, lambda files, root: files.list_folders(f"{root}/a"), []),
     "checksum": Case({"a": b"abc"}, lambda files, root: files.sha256(f"{root}/a"), sha256(b"abc").hexdigest()),
     "checksum of an empty file": Case({"a": b""}, lambda files, root: files.sha256(f"{root}/a"), sha256().hexdigest()),
     "checksum of a large file": Case({"a": BIG}, lambda files, root: files.sha256(f"{root}/a"), sha256(BIG).hexdigest()),

@@ -20,7 +20,7 @@ def test_files_have_modification_time(tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_bytes(b"1")
     os.utime(path, ns=(0, 1_234_567_890))
-    assert [listed.changed for listed in LocalFileSystem().files(str(tmp_path))] == [1_234]
+    assert [listed.changed_at for listed in LocalFileSystem().list_files(str(tmp_path))] == [1_234]
 
 
 def test_links_are_followed(tmp_path: Path) -> None:
@@ -28,7 +28,9 @@ def test_links_are_followed(tmp_path: Path) -> None:
     (tmp_path / "far" / "a").write_bytes(b"1")
     (tmp_path / "near").mkdir()
     (tmp_path / "near" / "day=1").symlink_to(tmp_path / "far", target_is_directory=True)
-    assert [listed.path for listed in LocalFileSystem().files(f"{tmp_path}/near")] == [f"{tmp_path}/near/day=1/a"]
+    assert [listed.path for listed in LocalFileSystem().list_files(f"{tmp_path}/near")] == [
+        f"{tmp_path}/near/day=1/a"
+    ]
 
 
 def test_failed_write_keeps_old_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -42,7 +44,7 @@ def test_failed_write_keeps_old_content(tmp_path: Path, monkeypatch: pytest.Monk
     with pytest.raises(OSError, match="no room"):
         files.write(path, b"new")
     assert files.read(path) == b"old"
-    assert [listed.path for listed in files.files(str(tmp_path))] == [path], "the temporary file is hidden"
+    assert [listed.path for listed in files.list_files(str(tmp_path))] == [path], "the temporary file is hidden"
 
 
 @pytest.mark.parametrize(

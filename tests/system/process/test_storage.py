@@ -27,6 +27,6 @@ def test_hadoop_and_local_file_system_list_equal_files(tmp_path: Path, spark: An
     (tmp_path / "day=1" / "a").write_bytes(b"123")
     hadoop_files = [
         file._replace(path=file.path.removeprefix("file:"))
-        for file in HadoopFileSystem(lambda: spark).files(str(tmp_path))
+        for file in HadoopFileSystem(lambda: spark).list_files(str(tmp_path))
     ]
-    assert hadoop_files == LocalFileSystem().files(str(tmp_path))
+    assert hadoop_files == LocalFileSystem().list_files(str(tmp_path))

@@ -110,8 +110,8 @@ def keys_with_base() -> Iterator[tuple[Conf, str, KeySpec]]:
     for base in BASES:
         for pattern, spec in accepted_keys(base).keys.items():
             new = (pattern, *(base.get(f"{section}.type") for section in parent_sections(pattern)))
-            untyped = accepted_keys({**base, concrete_key(pattern): "x"}).untyped
-            if pattern not in UNPARSED and pattern not in base and not untyped and new not in seen:
+            untyped_sections = accepted_keys({**base, concrete_key(pattern): "x"}).untyped_sections
+            if pattern not in UNPARSED and pattern not in base and not untyped_sections and new not in seen:
                 seen.add(new)
                 yield base, pattern, spec
 

@@ -72,7 +72,7 @@ TABLES: dict[str, list[tuple[set[str], set[str]]]] = {
 @pytest.mark.parametrize(("text", "tables"), TABLES.items())
 def test_tables_of_statements(text: str, tables: list[tuple[set[str], set[str]]]) -> None:
     result = script_tables(text)
-    assert ([(set(statement.reads), set(statement.writes)) for statement in result.statements], result.unparsed) == (
+    assert ([(set(statement.reads), set(statement.writes)) for statement in result.statements], result.unparsed_numbers) == (
         tables,
         [],
     )
@@ -87,7 +87,7 @@ UNPARSED = {
 @pytest.mark.parametrize(("text", "numbers"), UNPARSED.items())
 def test_unparsed_statements_are_counted_and_affect_no_others(text: str, numbers: list[int]) -> None:
     result = script_tables(text)
-    assert (result.unparsed, len(result.statements)) == (numbers, 2 if "DELETE" in text else 0)
+    assert (result.unparsed_numbers, len(result.statements)) == (numbers, 2 if "DELETE" in text else 0)
 
 
 def test_statements_are_not_logged(caplog: pytest.LogCaptureFixture) -> None:
