@@ -112,8 +112,9 @@ class SqliteDatabase:
         rows: list[tuple[Any, ...]] = []
         for start in range(0, len(keys), _MAX_IDS):
             batch = keys[start : start + _MAX_IDS]
-            batch_sql = _expand_keys(sql, len(values), len(batch), len(batch[0]))
-            rows.extend(self.fetch_all(batch_sql, *values, *(value for row in batch for value in row)))
+            key_values = [value for key in batch for value in key]
+            batch_sql = _expand_keys(sql, len(values), len(batch), column_count=len(batch[0]))
+            rows.extend(self.fetch_all(batch_sql, *values, *key_values))
         return rows
 
     def fetch_matches(self, sql: str, expression: SearchExpression, *values: Any) -> list[tuple[Any, ...]]:
@@ -195,17 +196,18 @@ class SqliteDatabase:
         stops after a hundred problems. If it reports such nulls, every table is checked separately, and the affected
         tables are checked with `integrity_check`.
         """
-        problems = self._check_problems("quick_check")
-        misreported = {match[1] for problem in problems if (match := _NULL_PROBLEM.fullmatch(problem))}
-        if misreported:
+        problems = self._run_check("quick_check")
+        unreliable_tables = {match[1] for problem in problems if (match := _NULL_PROBLEM.fullmatch(problem))}
+        if unreliable_tables:
             tables = [name for (name,) in self.fetch_all(_TABLE_NAMES)]
             problems = [problem for problem in problems if not _NULL_PROBLEM.fullmatch(problem)]
             for name in tables:
-                check = "integrity_check" if name in misreported else "quick_check"
-                problems += self._check_problems(f"{check}('{name}')")
+                check = "integrity_check" if name in unreliable_tables else "quick_check"
+                problems += self._run_check(f"{check}('{name}')")
         return [f"store file: {problem}" for problem in dict.fromkeys(problems)]
 
-    def _check_problems(self, pragma: str) -> list[str]:
+    def _run_check(self, pragma: str) -> list[str]:
+        """Run a check, and return the problems that it reports."""
         return [problem for (problem,) in self.fetch_all(f"PRAGMA {pragma}") if problem != "ok"]
 
     def close(self) -> None:
@@ -222,10 +224,11 @@ def _expand_ids(sql: str, value_count: int, id_count: int) -> str:
 
 @lru_cache(maxsize=256)
 def _expand_keys(sql: str, value_count: int, row_count: int, column_count: int) -> str:
+    """Replace `{keys}` by a table of rows, whose placeholders follow those of the other values."""
     names = ", ".join(f"column{number} AS {name}" for number, name in enumerate(_KEY_COLUMNS[:column_count], 1))
     rows = []
-    for row in range(row_count):
-        first = value_count + row * column_count + 1
+    for row_index in range(row_count):
+        first = value_count + row_index * column_count + 1
         placeholders = ", ".join(f"?{number}" for number in range(first, first + column_count))
         rows.append(f"({placeholders})")
     return sql.replace("{keys}", f"(SELECT {names} FROM (VALUES {', '.join(rows)}))")

@@ -14,7 +14,7 @@ from bridge.store.database import Database
 _GET = "SELECT value FROM store_meta WHERE name = ?1"
 _SET = "INSERT INTO store_meta (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
 
-#: Decoder and encoder of types that JSON lacks. A datetime is a date as well, so it comes first.
+#: Decoder and encoder of types that JSON lacks. `datetime` comes first, because it is a subclass of `date`.
 _TEXT_CODECS: dict[type, tuple[Callable[[str], Any], Callable[[Any], str]]] = {
     datetime: (datetime.fromisoformat, datetime.isoformat),
     date: (date.fromisoformat, date.isoformat),
@@ -41,6 +41,7 @@ class Watermarks:
         return None
 
     def set(self, source: str, value: Any) -> None:
+        """Store a watermark with its type, so that `get` returns an equal value."""
         value_type, encoded = type(value), value
         for codec_type, (_, encode) in _TEXT_CODECS.items():
             if isinstance(value, codec_type):

@@ -122,7 +122,7 @@ class Writer:
         return self._db.version
 
     def write(self, group: Sequence[IncomingEvent | RejectedInput], positions: Sequence[FilePosition] = ()) -> None:
-        """Commit a group, and the positions in the files that it comes from. On return, both are on disk.
+        """Commit a group together with the new positions in its files. On return, both are on disk.
 
         Raises TransientError if nothing was written (or, after a lost connection, if that is unknown), and
         StorageFailure if the store cannot be trusted.
@@ -147,7 +147,7 @@ class Writer:
             return self._stage([self._without_rejected_rows(item) for item in group], positions)
 
     def commit(self, staged: StagedGroup) -> None:
-        """Commit the transaction of a staged group. On return, the group is on disk. Any thread may call this."""
+        """Commit a staged group. On return, the group is on disk. Any thread may call this."""
         staged.open_transaction.close()
         for row_class, key, row in staged.stored_rows:
             size = len(row.members) if isinstance(row, LineageSetRow) else _ROW_BYTES
@@ -155,7 +155,7 @@ class Writer:
         self._identity_groups.remember_symlinks(staged.changes)
 
     def _without_rejected_rows(self, item: IncomingEvent | RejectedInput) -> IncomingEvent | RejectedInput:
-        """Return the item. If the store rejects an event, the reason replaces the event's rows."""
+        """Return the item, or, if the store rejects its rows, a copy with the reason instead of the rows."""
         if isinstance(item, RejectedInput):
             return item
         try:
@@ -184,7 +184,13 @@ class Writer:
         self._append_rejected([item for item in group if isinstance(item, RejectedInput)])
         self._count_inputs(group)
         for row_class in TABLES.values():
-            self._merge_rows(row_class, changes.rows(row_class), stored_rows)
+            rows = changes.rows(row_class)
+            if row_class in _CACHED_CLASSES:
+                rows_by_key = self._rows_not_yet_stored(row_class, rows)
+                stored_rows += [(row_class, key, row) for key, row in rows_by_key.items()]
+                rows = list(rows_by_key.values())
+            if rows:
+                self._db.merge_rows(row_class, rows)
         regrouped = self._identity_groups.update(changes, new_symlinks)
         update_is_active(self._db, self._org, changes, regrouped)
         self._active_columns.update(changes)
@@ -193,51 +199,51 @@ class Writer:
         return stored_rows
 
     def _append_events(self, events: list[IncomingEvent]) -> None:
-        receipts_by_key: dict[tuple[int, bytes], list[IncomingEvent]] = {}
+        copies_by_key: dict[tuple[int, bytes], list[IncomingEvent]] = {}
         for item in events:
-            receipts_by_key.setdefault((item.event.micros, item.event.event_hash), []).append(item)
-        self._db.insert(_INSERT_EVENTS, [self._event_row(receipts_by_key[key]) for key in sorted(receipts_by_key)])
+            copies_by_key.setdefault((item.event.micros, item.event.event_hash), []).append(item)
+        self._db.insert(_INSERT_EVENTS, [self._event_row(copies) for _, copies in sorted(copies_by_key.items())])
 
-    def _event_row(self, receipts: list[IncomingEvent]) -> tuple[Any, ...]:
-        """Build the row of one event from all its receipts in a group."""
-        item = receipts[-1]
+    def _event_row(self, copies: list[IncomingEvent]) -> tuple[Any, ...]:
+        """Build the row of one event from all its copies in a group."""
+        *_, last_copy = copies
+        event = last_copy.event
         return (
             self._org,
-            item.event.event_hash,
-            item.event.event_type,
-            item.event.micros,
-            run_id(self._org, item.event.run_uuid) if item.event.run_uuid else None,
-            "/".join(item.event.job) if item.event.job else None,
-            item.received_at,
-            item.source,
-            all(receipt.historical for receipt in receipts),
-            sum(receipt.receipts for receipt in receipts),
-            msgspec.json.encode(item.notes).decode() if item.notes else None,
-            None if item.failure is None else _printable(item.failure),
-            self._compressor.compress(item.payload),
+            event.event_hash,
+            event.event_type,
+            event.micros,
+            run_id(self._org, event.run_uuid) if event.run_uuid else None,
+            "/".join(event.job) if event.job else None,
+            last_copy.received_at,
+            last_copy.source,
+            all(copy.historical for copy in copies),
+            sum(copy.receipts for copy in copies),
+            msgspec.json.encode(last_copy.notes).decode() if last_copy.notes else None,
+            None if last_copy.failure is None else _printable(last_copy.failure),
+            self._compressor.compress(last_copy.payload),
         )
 
     def _append_rejected(self, rejected: list[RejectedInput]) -> None:
-        self._db.execute_many(
-            _INSERT_REJECTED,
-            [
-                (
-                    self._org,
-                    item.payload_hash,
-                    _printable(item.reason),
-                    _printable(item.path),
-                    item.source,
-                    item.received_at if item.first_at is None else item.first_at,
-                    item.received_at,
-                    item.receipts,
-                    len(item.payload or b"") if item.size is None else item.size,
-                    None if item.payload is None else self._compressor.compress(item.payload),
-                )
-                for item in sorted(rejected, key=attrgetter("payload_hash"))
-            ],
-        )
-        if rejected:
+        """Store rejected inputs, and delete the oldest payloads if there are too many."""
+        rows = [self._rejected_row(item) for item in sorted(rejected, key=attrgetter("payload_hash"))]
+        self._db.execute_many(_INSERT_REJECTED, rows)
+        if rows:
             self._db.execute(_EVICT_REJECTED, self._org, self._keep_rejected)
+
+    def _rejected_row(self, item: RejectedInput) -> tuple[Any, ...]:
+        return (
+            self._org,
+            item.payload_hash,
+            _printable(item.reason),
+            _printable(item.path),
+            item.source,
+            item.received_at if item.first_at is None else item.first_at,
+            item.received_at,
+            item.receipts,
+            len(item.payload or b"") if item.size is None else item.size,
+            None if item.payload is None else self._compressor.compress(item.payload),
+        )
 
     def _count_inputs(self, group: Sequence[IncomingEvent | RejectedInput]) -> None:
         """Count the inputs of a group by source in the intake ledger, regardless of their outcome."""
@@ -254,32 +260,24 @@ class Writer:
             ],
         )
 
-    def _merge_rows(self, row_class: type[Row], rows: list[Row], stored_rows: list[_StoredRow]) -> None:
-        if row_class in _CACHED_CLASSES:
-            rows = self._rows_not_yet_stored(row_class, rows, stored_rows)
-        if rows:
-            self._db.merge_rows(row_class, rows)
-
-    def _rows_not_yet_stored(self, row_class: type[Row], rows: list[Row], stored_rows: list[_StoredRow]) -> list[Row]:
-        """Leave out rows that change nothing according to the cache.
+    def _rows_not_yet_stored(self, row_class: type[Row], rows: list[Row]) -> dict[Row, Row]:
+        """Return the rows that change something, by key; the cache tells which rows are stored already.
 
         Merges only increase stored rows, so a committed row remains a lower bound, whatever other writers merge.
         """
         cached: dict[Row, Row] = self._row_cache.get(row_class, {})
         key_count = merge_plan(row_class).key_count
         merge = merger(row_class)
-        new_rows = []
+        new_rows = {}
         for row in rows:
             key = row[:key_count]
-            stored = cached.get(key)
-            if stored is not None and merge(stored, row) == stored:
-                continue
-            stored_rows.append((row_class, key, row))
-            new_rows.append(row)
+            stored_row = cached.get(key)
+            if stored_row is None or merge(stored_row, row) != stored_row:
+                new_rows[key] = row
         return new_rows
 
     def _regroup_after_rule_change(self, never_link: tuple[NeverLinkRule, ...]) -> None:
-        """Recompute all identity groups if the rules have changed since they were last computed."""
+        """Recompute all identity groups if the rules differ from those of the last computation."""
         name = f"never_link/{self._org}"
         rules = msgspec.json.encode(sorted(never_link)).decode()
         with self._db.transaction():
@@ -287,8 +285,9 @@ class Writer:
             if stored_rules == rules:
                 return
             self._db.lock(f"classes of {self._org}")
-            linked = {dataset for (dataset,) in self._db.fetch_all(_LINKED_DATASETS, self._org)}
-            update_is_active(self._db, self._org, Reducer(), self._identity_groups.recompute(linked))
+            linked_datasets = {dataset for (dataset,) in self._db.fetch_all(_LINKED_DATASETS, self._org)}
+            regrouped = self._identity_groups.recompute(linked_datasets)
+            update_is_active(self._db, self._org, Reducer(), regrouped)
             self._db.execute(_SET_RULES, name, rules)
 
     def file_position(self, path: str) -> FilePosition | None:
@@ -312,6 +311,7 @@ class Writer:
 
 
 def _reduce_events(group: Sequence[IncomingEvent | RejectedInput]) -> Reducer:
+    """Merge the rows of all events of a group."""
     changes = Reducer()
     for item in group:
         if isinstance(item, IncomingEvent):
@@ -320,4 +320,5 @@ def _reduce_events(group: Sequence[IncomingEvent | RejectedInput]) -> Reducer:
 
 
 def _printable(text: str) -> str:
+    """Replace the characters that no store can contain."""
     return text.replace("\0", "\ufffd").encode(errors="backslashreplace").decode()

@@ -80,7 +80,7 @@ class ColumnLineageWalker:
         self._until = until
 
     def walk(self, start: ColumnKey, direction: Direction, depth: int, max_edges: int = MAX_EDGES) -> ColumnWalk:
-        """Follow a column for up to `depth` hops. Hops of a whole dataset are included but not followed."""
+        """Follow a column for up to `depth` hops. Hops from or to whole datasets are included but not followed."""
         upstream = direction == "upstream"
         visited = {start}
         frontier = [start]
@@ -103,23 +103,25 @@ class ColumnLineageWalker:
         return ColumnWalk(start, hops, "depth" if frontier else None)
 
     def between(self, pairs: Collection[tuple[bytes, bytes]]) -> list[ColumnHop]:
-        """List the active column lineage between datasets, given as pairs (source, target)."""
+        """List the active hops between pairs of source and target dataset."""
         dataset_pairs = set(pairs)
         hops = self._fetch_hops(_INTO, {target for _, target in dataset_pairs})
         return sorted(hop for hop in hops if hop.datasets in dataset_pairs)
 
     def _fetch_hops(self, sql: str, datasets: set[bytes]) -> set[ColumnHop]:
+        """Fetch the active hops into or out of datasets."""
         rows = self._db.fetch_for_ids(sql, sorted(datasets), self._org)
-        if self._until != NO_TIME_LIMIT:
-            active = self._active_lineage_ids(rows)
+        if self._until == NO_TIME_LIMIT:
+            active_ids = {lineage_id for *_, lineage_id, is_active in rows if is_active}
         else:
-            active = {lineage_id for *_, lineage_id, is_active in rows if is_active}
-        return {_column_hop(hop_columns) for *hop_columns, lineage_id, _ in rows if lineage_id in active}
+            active_ids = self._active_lineage_ids(rows)
+        return {_column_hop(hop_columns) for *hop_columns, lineage_id, _ in rows if lineage_id in active_ids}
 
     def _active_lineage_ids(self, rows: list[tuple[Any, ...]]) -> set[bytes]:
-        """Find the lineage ids that were active at the given time."""
-        sets = self._db.fetch_for_ids(_ACTIVE_AT, sorted({target for target, *_ in rows}), self._org, self._until)
-        return {lineage_id for (members,) in sets for lineage_id in split_ids(members)}
+        """Find the lineage ids that were active for the targets of these rows at the given time."""
+        targets = sorted({target for target, *_ in rows})
+        id_sets = self._db.fetch_for_ids(_ACTIVE_AT, targets, self._org, self._until)
+        return {lineage_id for (members,) in id_sets for lineage_id in split_ids(members)}
 
 
 def _column_hop(columns: list[Any]) -> ColumnHop:

@@ -160,8 +160,9 @@ class EdgeEvidenceReader:
         sql = _direct_evidence_sql(self._ancestor_columns, side)
         return map(EdgeEvidence._make, self._db.fetch_for_ids(sql, sorted(groups), self._org, self._until))
 
-    def _read_column_sets(self, column: str, targets: Collection[bytes]) -> list[tuple[Any, ...]]:
-        sql = _COLUMN_SETS.format(above=self._ancestor_columns, end=column)
+    def _read_column_sets(self, target_column: str, targets: Collection[bytes]) -> list[tuple[Any, ...]]:
+        """Read what runs report about targets, which are group ids or dataset ids, depending on the SQL column."""
+        sql = _COLUMN_SETS.format(above=self._ancestor_columns, end=target_column)
         return self._db.fetch_for_ids(sql, sorted(targets), self._org, self._until)
 
     def _column_evidence(
@@ -169,9 +170,9 @@ class EdgeEvidenceReader:
     ) -> Iterator[EdgeEvidence]:
         """Yield the edges that column lineage asserts. `column_sources` are pairs of lineage id and source group."""
         source_by_lineage_id = dict(column_sources)
-        sets = self._db.fetch_for_ids(_SETS, sorted({set_id for *_, set_id in column_sets}), self._org)
+        set_ids = sorted({set_id for *_, set_id in column_sets})
         sources_by_set: dict[bytes, set[bytes]] = {}
-        for set_id, members in sets:
+        for set_id, members in self._db.fetch_for_ids(_SETS, set_ids, self._org):
             lineage_ids = source_by_lineage_id.keys() & split_ids(members)
             sources_by_set[set_id] = {source_by_lineage_id[lineage_id] for lineage_id in lineage_ids}
         for *target_and_jobs, last_seen, set_id in column_sets:

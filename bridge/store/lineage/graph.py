@@ -44,7 +44,7 @@ class QualifiedName(NamedTuple):
 
 
 class LineageGraph:
-    """The lineage graph at one granularity, as it was known at a given time."""
+    """The lineage graph at one granularity, as it was known at a given time, optionally with retired edges."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class LineageGraph:
         self._granularity = granularity
         self._rule = rule
         self._retirement = RetirementPolicy(db, org, rule, until)
-        self._retired = retired
+        self._include_retired = retired
         self._edges = EdgeEvidenceReader(db, org, by_run=granularity == "run", until=until)
         self._names: dict[bytes, QualifiedName] = {}
 
@@ -115,15 +115,16 @@ class LineageGraph:
         self._load_step_names(evidence)
         current = evidence if self._granularity == "run" else self._retirement.current(evidence)
         edges = self._strongest_edges(current)
-        if self._retired and len(current) < len(evidence):
+        if self._include_retired and len(current) < len(evidence):
             all_edges = self._strongest_edges(evidence)
             edges = {key: edge._replace(retired=True) for key, edge in all_edges.items()} | edges
         return _drop_redundant_sourceless_edges(set(edges.values()))
 
     def _strongest_edges(self, evidence: list[EdgeEvidence]) -> dict[tuple[object, ...], Edge]:
+        """Fold evidence into edges. Of edges that differ only in evidence, keep the one with the strongest."""
         strongest: dict[tuple[object, ...], Edge] = {}
         for item in evidence:
-            edge = self._fold_into_edge(item)
+            edge = self._to_edge(item)
             key = (edge.source, edge.target, edge.job, edge.step, edge.run_uuid)
             previous = strongest.get(key)
             if previous is None or _EVIDENCE.index(edge.evidence) < _EVIDENCE.index(previous.evidence):
@@ -137,7 +138,8 @@ class LineageGraph:
             self.dataset_names({item.target for item in steps})
             self.job_names({job for item in steps for job in (item.reporting_job, item.parent) if job})
 
-    def _fold_into_edge(self, evidence: EdgeEvidence) -> Edge:
+    def _to_edge(self, evidence: EdgeEvidence) -> Edge:
+        """Convert evidence to an edge at the granularity of the graph."""
         source, target = evidence.source, evidence.target
         if evidence.reporting_job is None:
             return Edge(source, target, None, "", evidence.evidence)

@@ -59,15 +59,16 @@ class RetirementPolicy:
 
     def current(self, evidence: Collection[EdgeEvidence]) -> list[EdgeEvidence]:
         """Select the evidence of edges that are not retired."""
-        oldest_seen: dict[bytes, int] = {}
-        for item in evidence:
-            if job := logical_job_of(item, self._rule):
-                oldest_seen[job] = min(item.last_seen, oldest_seen.get(job, item.last_seen))
-        oldest_current = self.oldest_current(oldest_seen)
+        jobs = [logical_job_of(item, self._rule) for item in evidence]
+        earliest_seen: dict[bytes, int] = {}
+        for item, job in zip(evidence, jobs, strict=True):
+            if job is not None:
+                earliest_seen[job] = min(item.last_seen, earliest_seen.get(job, item.last_seen))
+        oldest_current = self.oldest_current(earliest_seen)
         return [
             item
-            for item in evidence
-            if item.last_seen >= oldest_current.get(logical_job_of(item, self._rule) or b"", 0)
+            for item, job in zip(evidence, jobs, strict=True)
+            if job is None or item.last_seen >= oldest_current.get(job, 0)
         ]
 
     def oldest_current(self, earliest_seen: dict[bytes, int]) -> dict[bytes, int]:
@@ -87,14 +88,11 @@ class RetirementPolicy:
 
     def complete_run_starts(self, job: bytes, limit: int) -> list[int]:
         """List the start times of a job's newest complete runs that read or wrote anything, newest first."""
-        bounds = (self._until, limit)
-        starts = [start for (start,) in self._db.fetch_all(_REPORTED_RUNS, self._org, job, *bounds)]
+        rows = self._db.fetch_all(_REPORTED_RUNS, self._org, job, self._until, limit)
         if self._rule.job == "parent":
             for _, application in self._db.fetch_for_ids(_APPLICATIONS, [job], self._org):
-                starts += [
-                    start for (start,) in self._db.fetch_all(_STARTED_RUNS, self._org, application, *bounds, job)
-                ]
-        return sorted(starts, reverse=True)[:limit]
+                rows += self._db.fetch_all(_STARTED_RUNS, self._org, application, self._until, limit, job)
+        return sorted((start for (start,) in rows), reverse=True)[:limit]
 
     def _possibly_retired_jobs(self, earliest_seen: dict[bytes, int]) -> Iterable[bytes]:
         """Yield the jobs that had enough runs since their oldest edge was seen to retire the edge."""

@@ -170,47 +170,47 @@ def _build_document(kind: str, entry: bytes, members: list[_Member], facts: Rela
     owners = {owner for member in members for owner in facts.owners.get(member.id, ())}
     owners.update(owner for member in members for owner in (member.team, member.email) if owner)
     governance = next((facts.governance[member.id] for member in members if member.id in facts.governance), {})
+    description = _newest_value((member.documentation_order, member.description) for member in members)
     content = HitContent(
         representative.namespace,
         representative.name,
-        governance.get("description")
-        or _newest_value((member.documentation_order, member.description) for member in members),
-        sorted(owners),
-        [f"{key}:{value}" if value else key for key, value in tags],
-        _newest_value((member.storage_order, member.format) for member in members) or None,
-        governance.get("category") or _category(members, tags, facts),
-        bool(representative.active),
+        description=governance.get("description") or description,
+        owners=sorted(owners),
+        tags=[f"{key}:{value}" if value else key for key, value in tags],
+        format=_newest_value((member.storage_order, member.format) for member in members),
+        category=governance.get("category") or _category(members, tags, facts),
+        active=bool(representative.active),
     )
     words = _document_tokens(kind, members, content, facts.columns.get(entry, []), [key for key, _ in tags])
     return SearchDocument(kind, entry, _sort_key(representative), _encode_hit(content), " ".join(words))
 
 
 def _newest_value(values: Iterable[tuple[bytes | None, str | None]]) -> str | None:
-    """Return the newest value among all names of a dataset or job."""
-    candidates = [(order or b"", value or "") for order, value in values]
-    _, newest = max(candidates)
+    """Return the newest of these values, which are given with their register orders."""
+    _, newest = max((order or b"", value or "") for order, value in values)
     return newest or None
 
 
 def _category(members: list[_Member], tags: list[tuple[str, str]], facts: RelatedFacts) -> str | None:
     """Return the category of the newest registration or, failing that, the value of a `category` tag."""
-    requested = [facts.categories[member.id] for member in members if member.id in facts.categories]
-    if requested:
-        _, category = max(requested)
-        return category
+    registered = [facts.categories[member.id] for member in members if member.id in facts.categories]
+    if registered:
+        _, newest_category = max(registered)
+        return newest_category
     return next((value for key, value in tags if key.lower() == "category" and value), None)
 
 
 def _document_tokens(
     kind: str, members: list[_Member], content: HitContent, columns: list[dict[str, Any]], tag_keys: list[str]
 ) -> list[str]:
+    """List the tokens that find a document: by name, by filter, and by words."""
     name_tokens = {token for member in members for token in tokens.name_tokens(member.namespace, member.name)}
     filter_tokens = {tokens.namespace_token(member.namespace) for member in members}
     filter_tokens.add(tokens.value_token(tokens.KIND, kind))
     filter_tokens.update(tokens.value_token(tokens.OWNER, owner) for owner in content.owners)
     filter_tokens.update(tokens.value_token(tokens.TAG, tag) for tag in (*content.tags, *tag_keys))
-    optional = ((tokens.CATEGORY, content.category), (tokens.FORMAT, content.format))
-    filter_tokens.update(tokens.value_token(first_letter, value) for first_letter, value in optional if value)
+    optional_filters = ((tokens.CATEGORY, content.category), (tokens.FORMAT, content.format))
+    filter_tokens.update(tokens.value_token(first_letter, value) for first_letter, value in optional_filters if value)
     member_names = [member.name for member in members]
     texts = (
         *member_names,
@@ -231,16 +231,18 @@ def _document_tokens(
 
 
 def _encode_hit(content: HitContent) -> str:
+    """Encode the content of a hit with a truncated description and limited lists."""
     description = content.description
     if description and len(description) > _MAX_CHARACTERS:
         description = f"{description[:_MAX_CHARACTERS]}…"
-    truncated = {key: getattr(content, key)[:_MAX_VALUES] for key in ("owners", "tags")}
-    return msgspec.json.encode(msgspec.structs.replace(content, description=description, **truncated)).decode()
+    owners, tags = content.owners[:_MAX_VALUES], content.tags[:_MAX_VALUES]
+    shortened = msgspec.structs.replace(content, description=description, owners=owners, tags=tags)
+    return msgspec.json.encode(shortened).decode()
 
 
 def _sort_key(representative: _Member) -> bytes:
     """Order entries by length of name, then namespace, name and id. Bytes sort identically in all stores."""
-    texts = (representative.namespace[:_SORT_CHARACTERS], representative.name[:_SORT_CHARACTERS])
-    return b"".join(
-        (len(representative.name).to_bytes(4, "big"), *(f"{text}\0".encode() for text in texts), representative.id)
-    )
+    name_length = len(representative.name).to_bytes(4, "big")
+    namespace = representative.namespace[:_SORT_CHARACTERS]
+    name = representative.name[:_SORT_CHARACTERS]
+    return name_length + f"{namespace}\0{name}\0".encode() + representative.id

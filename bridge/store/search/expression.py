@@ -14,7 +14,7 @@ class SearchExpression(NamedTuple):
 
 
 def to_fts5(expression: SearchExpression) -> str:
-    """Render for FTS5. Tokens contain only letters and digits, so quoting them is enough."""
+    """Render for FTS5. Tokens contain only letters and digits, so quotes need no escaping."""
     return _render(expression, " NOT ({0})", " AND ", " OR ", '"{0}"', '"{0}"*')
 
 
@@ -24,12 +24,12 @@ def to_tsquery(expression: SearchExpression) -> str:
 
 
 def _render(
-    expression: SearchExpression, exclusion: str, and_: str, or_: str, exact_token: str, token_prefix: str
+    expression: SearchExpression, exclusion_format: str, and_: str, or_: str, token_format: str, prefix_format: str
 ) -> str:
     """Render with the operators and format strings of a query language."""
 
     def render_token(token: QueryToken) -> str:
-        return (token_prefix if token.prefix else exact_token).format(token.text)
+        return (prefix_format if token.prefix else token_format).format(token.text)
 
     def render_word(alternatives: QueryWord) -> str:
         return "(" + or_.join("(" + and_.join(map(render_token, tokens)) + ")" for tokens in alternatives) + ")"
@@ -37,14 +37,14 @@ def _render(
     def render_words(words: Sequence[QueryWord]) -> str:
         return and_.join(map(render_word, words))
 
-    exclusions = "".join(exclusion.format(render_words(words)) for words in expression.without)
+    exclusions = "".join(exclusion_format.format(render_words(words)) for words in expression.without)
     return f"({render_words(expression.words)}){exclusions}"
 
 
 def to_like(expression: SearchExpression, first_parameter: int) -> tuple[str, list[str]]:
-    """Render as LIKE conditions on words surrounded by spaces. Return the condition and the values to bind.
+    """Render as LIKE conditions on the column `words`, which must begin and end with a space.
 
-    The values are numbered from `first_parameter`.
+    Returns the SQL and the values to bind, whose placeholders are numbered from `first_parameter`.
     """
     values: list[str] = []
 

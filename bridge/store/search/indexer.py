@@ -52,12 +52,12 @@ class SearchIndexer:
             return 0
         with self._db.transaction():
             self._db.lock(f"search of {self._org}")
-            dequeued = self._db.fetch_all(_DEQUEUE, self._org, limit)
-            self._update_entries({id_ for (id_,) in dequeued})
+            dequeued_rows = self._db.fetch_all(_DEQUEUE, self._org, limit)
+            self._update_entries({id_ for (id_,) in dequeued_rows})
         self._batch_count += 1
         if self._batch_count in _ANALYZE_AFTER and not self._db.embedded:
             self._db.execute("ANALYZE search_entry")
-        return len(dequeued)
+        return len(dequeued_rows)
 
     def index_all(self) -> None:
         """Index all queued changes, leaving time for other writers in between."""
@@ -72,16 +72,19 @@ class SearchIndexer:
             for statement in (_DELETE_ENTRIES, _DELETE_QUEUE, _QUEUE_ALL):
                 self._db.execute(statement, self._org)
 
-    def _update_entries(self, stale: set[bytes]) -> None:
-        documents = {document.id: document for document in build_documents(self._db, self._org, stale)}
-        indexed = {
-            id_: tuple(fields)
-            for id_, *fields in self._db.fetch_for_ids(_INDEXED, sorted(stale | documents.keys()), self._org)
-        }
-        removed = sorted(indexed.keys() - documents.keys())
-        self._db.execute_many(_REMOVE, [(self._org, id_) for id_ in removed])
-        changed = [documents[id_] for id_ in sorted(documents) if indexed.get(id_) != _entry_fields(documents[id_])]
-        self._db.insert(_REPLACE, [(self._org, *document) for document in changed])
+    def _update_entries(self, stale_ids: set[bytes]) -> None:
+        """Replace the entries that have changed, and delete those that no longer have a document."""
+        documents = {document.id: document for document in build_documents(self._db, self._org, stale_ids)}
+        rows = self._db.fetch_for_ids(_INDEXED, sorted(stale_ids | documents.keys()), self._org)
+        indexed_fields = {id_: tuple(fields) for id_, *fields in rows}
+        obsolete_ids = sorted(indexed_fields.keys() - documents.keys())
+        self._db.execute_many(_REMOVE, [(self._org, id_) for id_ in obsolete_ids])
+        changed_documents = [
+            document
+            for id_, document in sorted(documents.items())
+            if indexed_fields.get(id_) != _entry_fields(document)
+        ]
+        self._db.insert(_REPLACE, [(self._org, *document) for document in changed_documents])
 
     def close(self) -> None:
         self._db.close()

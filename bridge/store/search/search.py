@@ -27,14 +27,21 @@ def similar_names_expression(query: str, filters: tuple[QueryWord, ...]) -> Sear
     word = _only_word(query)
     if word is None:
         return None
-    return SearchExpression((((QueryToken(tokens.NAME + word[:_SHARED_PREFIX], prefix=True),),), *filters))
+    return SearchExpression((_word_of(tokens.NAME + word[:_SHARED_PREFIX], prefix=True), *filters))
+
+
+def _word_of(token: str, *, prefix: bool = False) -> QueryWord:
+    """Return a query word that matches a single token, or all tokens with a prefix."""
+    return ((QueryToken(token, prefix),),)
 
 
 def closest_words(query: str, names: list[str]) -> list[str]:
-    """Return the words in these names that best match a one-word query."""
+    """Return the words in these names that best match a one-word query, or none if the query is one of the words."""
     word = _only_word(query) or ""
     candidates = sorted(token for token in tokenize(names) if token.startswith(word[:_SHARED_PREFIX]))
-    return get_close_matches(word, candidates, MAX_SUGGESTIONS, _MIN_SIMILARITY) if word not in candidates else []
+    if word in candidates:
+        return []
+    return get_close_matches(word, candidates, MAX_SUGGESTIONS, _MIN_SIMILARITY)
 
 
 def _only_word(query: str) -> str | None:
@@ -153,53 +160,49 @@ def _build_rounds(criteria: SearchCriteria) -> list[SearchExpression]:
     filters = _build_filters(criteria)
     if not criteria.q.strip():
         return [SearchExpression(filters)]
-    exact: tuple[QueryWord, ...] = (((QueryToken(tokens.value_token(tokens.EXACT, criteria.q)),),),)
-    in_name = tokens.query_words(tokens.NAME, criteria.q)
-    rounds = [SearchExpression((*exact, *filters))]
-    if in_name:
-        anywhere = tokens.query_words(tokens.ANY, criteria.q)
-        rounds.append(SearchExpression((*in_name, *filters), (exact,)))
-        rounds.append(SearchExpression((*anywhere, *filters), (exact, in_name)))
+    exact_name = (_word_of(tokens.value_token(tokens.EXACT, criteria.q)),)
+    words_in_name = tokens.query_words(tokens.NAME, criteria.q)
+    rounds = [SearchExpression((*exact_name, *filters))]
+    if words_in_name:
+        words_anywhere = tokens.query_words(tokens.ANY, criteria.q)
+        rounds.append(SearchExpression((*words_in_name, *filters), without=(exact_name,)))
+        rounds.append(SearchExpression((*words_anywhere, *filters), without=(exact_name, words_in_name)))
     return rounds
 
 
 def _build_filters(criteria: SearchCriteria) -> tuple[QueryWord, ...]:
+    """Build one word per filter, because words of a query must all match."""
     filters = (
+        (tokens.KIND, criteria.type),
         (tokens.OWNER, criteria.owner),
         (tokens.TAG, criteria.tag),
         (tokens.CATEGORY, criteria.category),
         (tokens.FORMAT, criteria.format),
     )
-    words: list[QueryWord] = [
-        ((QueryToken(tokens.value_token(first_letter, value)),),)
-        for first_letter, value in filters
-        if value is not None
+    words = [
+        _word_of(tokens.value_token(first_letter, value)) for first_letter, value in filters if value is not None
     ]
     if criteria.namespace is not None:
         words.append(tokens.namespace_filter(criteria.namespace))
-    if criteria.type is not None:
-        words.append(((QueryToken(tokens.value_token(tokens.KIND, criteria.type)),),))
     return tuple(words)
 
 
 def _find_entries(
     db: Database, org: str, expression: SearchExpression, after_key: bytes, limit: int
 ) -> list[tuple[Any, ...]]:
+    """Find entries by scanning the first ones or, if too few of them match, by the full-text index."""
     if not expression.words:
         return []
     condition, values = to_like(expression, first_parameter=5)
-    rows = db.fetch_all(
-        _AMONG_FIRST.format(condition=condition),
-        org,
-        after_key,
-        max(_MIN_SCANNED, limit * _SCANNED_PER_HIT),
-        limit,
-        *values,
-    )
-    return rows if len(rows) == limit else db.fetch_matches(_BY_INDEX, expression, org, after_key, limit)
+    scan_size = max(_MIN_SCANNED, limit * _SCANNED_PER_HIT)
+    rows = db.fetch_all(_AMONG_FIRST.format(condition=condition), org, after_key, scan_size, limit, *values)
+    if len(rows) == limit:
+        return rows
+    return db.fetch_matches(_BY_INDEX, expression, org, after_key, limit)
 
 
 def _find_suggestions(db: Database, org: str, criteria: SearchCriteria) -> list[str]:
+    """Find words of names that are similar to a mistyped word."""
     expression = similar_names_expression(criteria.q, _build_filters(criteria))
     if expression is None:
         return []

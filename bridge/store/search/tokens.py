@@ -14,7 +14,7 @@ from mappers.naming import canonical_namespace, short_name
 MAX_LENGTH = 48
 #: Maximum number of tokens of a text, and of their bytes: PostgreSQL accepts 1 MB.
 MAX_TOKENS, MAX_BYTES = 12_000, 400_000
-#: Maximum number of words of a query, and of parts of a word.
+#: Maximum number of words in a query, and of parts of a word.
 MAX_WORDS = 24
 
 #: Characters of scripts without spaces between words: each pair of adjacent characters is a token.
@@ -44,7 +44,7 @@ def normalize(text: str) -> str:
 
 
 def tokenize(texts: Iterable[str]) -> dict[str, None]:
-    """List the distinct tokens of texts in order, up to MAX_TOKENS and MAX_BYTES."""
+    """List the distinct tokens of these texts in order, as keys, up to MAX_TOKENS and MAX_BYTES."""
     tokens: dict[str, None] = {}
     bytes_left = MAX_BYTES
     for text in texts:
@@ -62,9 +62,10 @@ def parse_query(query: str) -> list[QueryWord]:
     """Parse a query into words that must all match. The last word also matches as a prefix."""
     alternatives = (_alternatives(match.group()) for match in _WORD.finditer(_unify_characters(query)))
     words = list(islice((word for word in alternatives if word), MAX_WORDS))
-    if words:
-        words[-1] = tuple((*tokens[:-1], tokens[-1]._replace(prefix=True)) for tokens in words[-1])
-    return words
+    if not words:
+        return []
+    *complete_words, last_word = words
+    return [*complete_words, tuple((*tokens, last._replace(prefix=True)) for *tokens, last in last_word)]
 
 
 def _unify_characters(text: str) -> str:
@@ -83,7 +84,7 @@ def _tokens_of_word(word: str) -> tuple[str, ...]:
     """Return the tokens of a word: the word and its parts or, in scripts without spaces, characters and pairs."""
     if _IS_UNSPACED.match(word):
         return tuple(dict.fromkeys((*word, *_character_pairs(word))))
-    return tuple(dict.fromkeys(token for token in (_fold(word), *_word_parts(word)) if token))
+    return tuple(dict.fromkeys(token for token in (_normalize_word(word), *_word_parts(word)) if token))
 
 
 def _alternatives(word: str) -> QueryWord:
@@ -91,18 +92,20 @@ def _alternatives(word: str) -> QueryWord:
     if _IS_UNSPACED.match(word):
         characters_or_pairs = _character_pairs(word) or [word]
         return (tuple(map(QueryToken, characters_or_pairs[:MAX_WORDS])),)
-    spellings = dict.fromkeys(((_fold(word),), tuple(_word_parts(word)[:MAX_WORDS])))
-    return tuple(tuple(map(QueryToken, tokens)) for tokens in spellings if all(tokens))
+    whole_word, parts = (_normalize_word(word),), tuple(_word_parts(word)[:MAX_WORDS])
+    alternatives = dict.fromkeys((whole_word, parts))
+    return tuple(tuple(map(QueryToken, tokens)) for tokens in alternatives if all(tokens))
 
 
 def _word_parts(word: str) -> list[str]:
     """Split a word between lower case and capitals, and between letters and digits."""
-    kinds = word if word.isascii() else "".join(map(_same_kind_ascii, word))
-    return [part for match in _PART.finditer(kinds) if (part := _fold(word[match.start() : match.end()]))]
+    ascii_word = word if word.isascii() else "".join(map(_ascii_of_same_kind, word))
+    parts = (_normalize_word(word[match.start() : match.end()]) for match in _PART.finditer(ascii_word))
+    return [part for part in parts if part]
 
 
-def _same_kind_ascii(character: str) -> str:
-    """Return an ASCII character of the same kind."""
+def _ascii_of_same_kind(character: str) -> str:
+    """Return an ASCII capital, lower-case letter or digit, whichever the character is."""
     if not character.isalpha():
         return "0"
     return "A" if character.isupper() or character.istitle() else "a"
@@ -112,7 +115,8 @@ def _character_pairs(word: str) -> list[str]:
     return [word[start : start + 2] for start in range(len(word) - 1)]
 
 
-def _fold(word: str) -> str:
+def _normalize_word(word: str) -> str:
+    """Normalize a word, and truncate it to MAX_LENGTH."""
     return "".join(_WORD.findall(normalize(word)))[:MAX_LENGTH]
 
 

@@ -57,7 +57,10 @@ class StalenessTrigger(NamedTuple):
 
 
 def _staleness_triggers(dialect: Dialect) -> list[StalenessTrigger]:
+    """Declare the triggers. A change that cannot affect a search document must not make it stale."""
+
     def changed(*columns: str) -> str:
+        """Build the condition that any of these columns has changed."""
         return " OR ".join(f"OLD.{column} {dialect.is_distinct} NEW.{column}" for column in columns)
 
     dataset, job = ("NEW.dataset_id",), ("NEW.job_id",)
@@ -67,8 +70,9 @@ def _staleness_triggers(dialect: Dialect) -> list[StalenessTrigger]:
     schema_overtakes = _SCHEMA_OVERTAKES.format(changes=changed("columns_json"), zero_id=dialect.zero_id)
     order_changed = changed("documentation_order", "ownership_order", "storage_order")
     indexed_facets = "'tags', 'ownership', 'schema', 'lineageBridge_governance'"
-    facet = f"NEW.name IN ({indexed_facets}) AND NEW.about_id = {dialect.zero_id}"
-    facet_changed = f"{facet} AND ({changed('body')} OR (NEW.name = 'schema' AND ({changed('facet_order')})))"
+    is_indexed_facet = f"NEW.name IN ({indexed_facets}) AND NEW.about_id = {dialect.zero_id}"
+    schema_order_changed = f"NEW.name = 'schema' AND ({changed('facet_order')})"
+    facet_changed = f"{is_indexed_facet} AND ({changed('body')} OR ({schema_order_changed}))"
     registration_changed = changed("status", "request_order")
     return [
         StalenessTrigger("dataset_new", "ol_dataset", "INSERT", dataset),
@@ -84,7 +88,7 @@ def _staleness_triggers(dialect: Dialect) -> list[StalenessTrigger]:
         StalenessTrigger("job_step", "lineage_edge", "INSERT", ("NEW.target_id",), "NEW.edge_role = 'PARENT'"),
         StalenessTrigger("schema_new", "dataset_schema", "INSERT", dataset),
         StalenessTrigger("schema_told", "dataset_schema", "UPDATE", dataset, "", schema_overtakes),
-        StalenessTrigger("facet_new", "facet", "INSERT", ("NEW.owner_id",), facet, _OWNER_IS_INDEXED),
+        StalenessTrigger("facet_new", "facet", "INSERT", ("NEW.owner_id",), is_indexed_facet, _OWNER_IS_INDEXED),
         StalenessTrigger("facet_told", "facet", "UPDATE", ("NEW.owner_id",), facet_changed, _OWNER_IS_INDEXED),
         StalenessTrigger("registration_new", "dataset_registration", "INSERT", dataset),
         StalenessTrigger("registration_told", "dataset_registration", "UPDATE", dataset, registration_changed),
