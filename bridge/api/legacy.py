@@ -26,20 +26,23 @@ async def ingest_legacy(
     body = await intake.read_body(request.headers, request.receive)
     if isinstance(body, Response):
         return body
-    flag = request.query_params.get("historical", "false")
-    historical = _BOOLEAN_VALUES.get(flag.lower())
+    historical_text = request.query_params.get("historical", "false")
+    historical = _BOOLEAN_VALUES.get(historical_text.lower())
     if historical is None:
         return problem(
-            400, "Bad parameter", f"historical must be true or false, not {flag[:32]!r}", field="historical"
+            400,
+            "Bad parameter",
+            f"historical must be true or false, not {historical_text[:32]!r}",
+            field="historical",
         )
     input_kind = LegacyInputKind(legacy_format, historical)
     if body.error is None:
         result = legacy.read(body.content, input_kind, now_micros())
     else:
         result = legacy.reject(body.sent, input_kind, body.error)
-    unavailable = await intake.commit([result] if isinstance(result, RejectedInput) else result)
-    if unavailable is not None:
-        return unavailable
+    unavailable_response = await intake.commit([result] if isinstance(result, RejectedInput) else result)
+    if unavailable_response is not None:
+        return unavailable_response
     if isinstance(result, RejectedInput):
         return rejection_response(result, "Invalid body")
     return _registration_response(result) if legacy_format is LegacyFormat.REQUEST else Response(status_code=201)

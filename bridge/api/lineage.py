@@ -35,8 +35,8 @@ _events_decoder = msgspec.json.Decoder(_OpenMetadataBatch)
 async def ingest_event(intake: Intake, body: RequestBody) -> Response:
     """Ingest one event, and respond with 201 once it is stored durably."""
     item = _read_event(intake, body)
-    if (unavailable := await intake.commit([item])) is not None:
-        return unavailable
+    if (unavailable_response := await intake.commit([item])) is not None:
+        return unavailable_response
     return rejection_response(item) if isinstance(item, RejectedInput) else _CREATED
 
 
@@ -45,13 +45,13 @@ async def ingest_batch(intake: Intake, body: RequestBody) -> Response:
     result = await _ingest_events(intake, body, lambda payload: decode_json(payload, _array_decoder))
     if isinstance(result, Response):
         return result
-    if not result.failed:
+    if not result.failed_events:
         return _NO_CONTENT
     return _json_response(
         {
             "status": result.status,
-            "summary": result.summary | {"retriable": 0, "non_retriable": len(result.failed)},
-            "failed_events": result.failed,
+            "summary": result.summary | {"retriable": 0, "non_retriable": len(result.failed_events)},
+            "failed_events": result.failed_events,
         }
     )
 
@@ -59,8 +59,8 @@ async def ingest_batch(intake: Intake, body: RequestBody) -> Response:
 async def ingest_openmetadata_event(intake: Intake, body: RequestBody) -> Response:
     """Ingest one event on OpenMetadata's path. The response has OpenMetadata's format."""
     item = _read_event(intake, body)
-    if (unavailable := await intake.commit([item])) is not None:
-        return unavailable
+    if (unavailable_response := await intake.commit([item])) is not None:
+        return unavailable_response
     if isinstance(item, RejectedInput):
         return rejection_response(item)
     return _json_response({"status": "success", "message": "Event stored", "lineageEdgesCreated": _count_edges(item)})
@@ -74,10 +74,10 @@ async def ingest_openmetadata_batch(intake: Intake, body: RequestBody) -> Respon
     return _json_response(
         {
             "status": result.status,
-            "message": f"{result.successful} events stored, {len(result.failed)} rejected",
-            "lineageEdgesCreated": result.edges,
+            "message": f"{result.successful_count} events stored, {len(result.failed_events)} rejected",
+            "lineageEdgesCreated": result.edge_count,
             "summary": result.summary,
-            "failedEvents": result.failed,
+            "failedEvents": result.failed_events,
         }
     )
 
@@ -106,22 +106,22 @@ async def handle_request(intake: Intake, handler: Handler, scope: Scope, receive
 class _BatchResult(NamedTuple):
     """How many events of a batch were stored, how many edges they contain, and which events were rejected."""
 
-    successful: int
-    edges: int
-    failed: list[dict[str, Any]]
+    successful_count: int
+    edge_count: int
+    failed_events: list[dict[str, Any]]
 
     @property
     def status(self) -> str:
-        if not self.failed:
+        if not self.failed_events:
             return "success"
-        return "partial_success" if self.successful else "failure"
+        return "partial_success" if self.successful_count else "failure"
 
     @property
     def summary(self) -> dict[str, int]:
         return {
-            "received": self.successful + len(self.failed),
-            "successful": self.successful,
-            "failed": len(self.failed),
+            "received": self.successful_count + len(self.failed_events),
+            "successful": self.successful_count,
+            "failed": len(self.failed_events),
         }
 
 
@@ -134,22 +134,22 @@ async def _ingest_events(
         rejected = intake.reader.reject(body.sent, _SOURCE, payloads_or_error)
         return await intake.commit([rejected]) or rejection_response(rejected)
     payloads = payloads_or_error
-    successful = edges = 0
-    failed: list[dict[str, Any]] = []
+    successful_count = edge_count = 0
+    failed_events: list[dict[str, Any]] = []
     for start in range(0, len(payloads), intake.max_group):
         items = [
             intake.reader.read(bytes(payload), _SOURCE) for payload in payloads[start : start + intake.max_group]
         ]
-        if (unavailable := await intake.commit(items)) is not None:
-            return unavailable
+        if (unavailable_response := await intake.commit(items)) is not None:
+            return unavailable_response
         for index, item in enumerate(items, start):
             if isinstance(item, RejectedInput):
-                failed.append({"index": index, "reason": item.message, "retriable": False})
+                failed_events.append({"index": index, "reason": item.message, "retriable": False})
             else:
-                successful += 1
-                edges += _count_edges(item)
+                successful_count += 1
+                edge_count += _count_edges(item)
         await asyncio.sleep(0)  # serve other requests between the groups of a large batch
-    return _BatchResult(successful, edges, failed)
+    return _BatchResult(successful_count, edge_count, failed_events)
 
 
 def _decode_batch(

@@ -50,7 +50,7 @@ class Metrics:
         self._merged = {merged: self._accepted.labels(merged=str(merged).lower()) for merged in (True, False)}
         for reason in _REJECTION_REASONS:
             self._rejected.labels(reason=reason)  # created at 0: a counter that starts at 1 shows no increase
-        self._add_gauge("lineage_bridge_events_waiting", "Events waiting for a commit", committer.pending_events)
+        self._add_gauge("lineage_bridge_events_waiting", "Events waiting for a commit", committer.pending_event_count)
         self._add_gauge(
             "lineage_bridge_oldest_pending_age_seconds",
             "Age of the oldest uncommitted event in seconds (0 if none)",

@@ -109,12 +109,12 @@ def _command_operations() -> tuple[dict[tuple[str, str], OpenApiObject], dict[st
     """Return the operations of all commands by method and path, and the schemas that the operations refer to."""
     command_types = list(COMMAND_ROUTES.values())
     result_types = [command_type.result_type for command_type in command_types]
-    references, schemas = _schema_components([*command_types, *result_types])
-    result_references = references[len(command_types) :]
+    types = [*command_types, *result_types]
+    references, schemas = _schema_components(types)
+    references_by_type = dict(zip(types, references, strict=True))
     bodies = {command_type: schemas.pop(public_name(command_type.__name__)) for command_type in command_types}
-    references_by_route = dict(zip(COMMAND_ROUTES, result_references, strict=True))
     operations = {
-        route: _command_operation(command_type, bodies[command_type], references_by_route[route])
+        route: _command_operation(command_type, bodies[command_type], references_by_type[command_type.result_type])
         for route, command_type in COMMAND_ROUTES.items()
     }
     return operations, schemas

@@ -39,7 +39,7 @@ def run_server(settings: Settings) -> None:
     log = structlog.get_logger()
     writer = make_writer(settings)
     listener = _open_listener(settings)
-    host, port = listener.getsockname()[:2]
+    host, port, *_ = listener.getsockname()
     reader = make_event_reader(settings)
     legacy = make_legacy_reader(settings, reader)
     app = build_app(AppState(settings, reader, legacy, lambda: writer, lambda: open_query_service(settings)))

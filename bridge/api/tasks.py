@@ -45,16 +45,16 @@ class SearchIndexTask(BackgroundTask):
 
     def step(self) -> float:
         """Index a batch, and return the seconds to pause, depending on the load of the process."""
-        started = time.monotonic()
+        started_at = time.monotonic()
         if self._indexer is None:
             self._indexer = make_indexer(self._settings)
         if not self._indexer.index_batch():
             return _INDEX_POLL_SECONDS
-        batch_seconds = time.monotonic() - started
-        sample_started = time.monotonic()
-        cpu_started = time.process_time()
+        batch_seconds = time.monotonic() - started_at
+        sample_started_at = time.monotonic()
+        cpu_seconds_before = time.process_time()
         self.stop_requested.wait(_LOAD_SAMPLE_SECONDS)
-        load = (time.process_time() - cpu_started) / (time.monotonic() - sample_started)
+        load = (time.process_time() - cpu_seconds_before) / (time.monotonic() - sample_started_at)
         return batch_seconds * _PAUSE_FACTOR if load > _MAX_LOAD else 0.0
 
     def close(self) -> None:
@@ -133,14 +133,14 @@ class SyncTask(BackgroundTask):
     def _update_metrics(self) -> None:
         if self._reconciler is None or time.monotonic() < self._next_progress_at:
             return
-        started = time.monotonic()
+        started_at = time.monotonic()
         progress = self._reconciler.progress()
         self.metrics.pending, self.metrics.needs_attention = progress.waiting, progress.troubled
         self.metrics.oldest_pending_at = progress.oldest_at
         self.metrics.circuit_open = self._reconciler.breaker.open
         self.metrics.comparison = self._reconciler.last_comparison()
-        ended = time.monotonic()
-        self._next_progress_at = ended + max(_PROGRESS_SECONDS, (ended - started) / _PROGRESS_MAX_SHARE)
+        ended_at = time.monotonic()
+        self._next_progress_at = ended_at + max(_PROGRESS_SECONDS, (ended_at - started_at) / _PROGRESS_MAX_SHARE)
 
     def close(self) -> None:
         """Release claimed items and close the connections."""
@@ -178,8 +178,9 @@ class GovernanceTask(BackgroundTask):
             self._watcher = self._resources.enter_context(
                 open_asset_watcher(self._settings, self._target_metrics.on_call, self._target_metrics.on_failed_call)
             )
-        contracts = self._watcher.poll().contracts
-        self._metrics.count_contract_checks(sum(bool(check.violations) for check in contracts), len(contracts))
+        checks = self._watcher.poll().contract_checks
+        violated_count = sum(bool(check.violations) for check in checks)
+        self._metrics.count_contract_checks(violated_count, len(checks))
         return self._settings.governance.poll_seconds
 
     def close(self) -> None:

@@ -99,7 +99,7 @@ def push_lines(result: "ApplyResult", results: "Sequence[PushResult]") -> Iterat
     counts: dict[str, int] = {}
     for push in results:
         counts[push.outcome] = counts.get(push.outcome, 0) + 1
-        if push.reason or push.outcome not in _SUCCESSFUL or push.changed:
+        if push.reason or push.outcome not in _SUCCESSFUL or push.has_changed:
             reason = f": {push.reason}" if push.reason else ""
             yield f"{push.outcome:<10}  {' '.join(push.name)}{reason}"
     for name, reason in sorted(result.pending.items()):
@@ -125,5 +125,5 @@ def _push_result_json(push: "PushResult") -> dict[str, Any]:
         "name": name,
         "outcome": push.outcome,
         "reason": push.reason,
-        "changed": push.changed,
+        "changed": push.has_changed,
     }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import typer
 
 if TYPE_CHECKING:
-    from bridge.intake.file_ingester import Progress
+    from bridge.intake.file_ingester import ProgressCallback
     from bridge.intake.source import IntakeReport
     from mappers.errors import TransientError
 
@@ -36,7 +36,7 @@ def print_rejections(rejected: int, unmerged: int) -> None:
 
 
 @contextmanager
-def show_progress(path: Path) -> "Iterator[Progress]":
+def show_progress(path: Path) -> "Iterator[ProgressCallback]":
     """Show a progress bar if stderr is a terminal."""
     if not sys.stderr.isatty():
         yield lambda _: None

@@ -65,24 +65,24 @@ def check_file_modes(file: Path) -> Iterator[Finding]:
     """Check the modes of the store file and of its folder, where SQLite creates more files."""
     folder = _nearest_existing_folder(file)
     if file.exists():
-        problems = [*_find_unwritable([folder, file.absolute()]), *_find_exposed(folder, file.absolute())]
+        problems = [*_find_unwritable_paths([folder, file.absolute()]), *_find_exposed_files(folder, file.absolute())]
         success = f"{file} is writable, and other users cannot read it"
     else:
-        problems = list(_find_unwritable([folder]))
+        problems = list(_find_unwritable_paths([folder]))
         success = f"{folder} is writable"
     yield from problems
     if not problems:
         yield Finding(Level.ok, "permissions", success)
 
 
-def _find_unwritable(paths: list[Path]) -> Iterator[Finding]:
+def _find_unwritable_paths(paths: list[Path]) -> Iterator[Finding]:
     for path in paths:
         if not os.access(path, os.W_OK):
             message = f"{path} is not writable for user {os.geteuid()} (mode {_permission_bits(path):03o})"
             yield Finding(Level.error, "permissions", message, f"chown it to the service's user, or chmod u+w {path}")
 
 
-def _find_exposed(folder: Path, file: Path) -> Iterator[Finding]:
+def _find_exposed_files(folder: Path, file: Path) -> Iterator[Finding]:
     """Find files that other users can read or replace; reading also requires access to the folder."""
     mode = _permission_bits(folder)
     if mode & stat.S_IXOTH and _permission_bits(file) & stat.S_IROTH:

@@ -64,13 +64,13 @@ def _check_workers(target: TargetName, count: int) -> Finding:
 
 
 def _check_pending(target: TargetName, status: SyncStatus, now_us: int) -> Finding:
-    pending = status.marks + status.pending
+    pending_count = status.marks + status.pending
     if status.oldest_pending_at is None or now_us - status.oldest_pending_at <= _MAX_PENDING_SECONDS * _SECOND:
-        if pending:
-            return _ok(f"{pending} changes for {target.display_name} are pending, none of them for long")
+        if pending_count:
+            return _ok(f"{pending_count} changes for {target.display_name} are pending, none of them for long")
         return _ok(f"no changes for {target.display_name} are pending")
     oldest = _age_text(status.oldest_pending_at, now_us)
-    message = f"{pending} changes are pending, the oldest for {oldest}; {status.failing} failed"
+    message = f"{pending_count} changes are pending, the oldest for {oldest}; {status.failing} failed"
     return _warning(message, "`lineage-bridge dead list --outcome pending` shows the reason for each")
 
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from bridge.governance.asset import Asset
-from bridge.governance.facets import STEWARD_FACETS, can_be_written_after, changed_facets, combine_assets
-from bridge.governance.loaded_asset import LoadedAsset, dump_asset, from_stored, group_by_dataset, to_stored
+from bridge.governance.facets import STEWARD_FACETS, changed_facets, check_later_event_possible, combine_assets
+from bridge.governance.loaded_asset import LoadedAsset, dump_asset, from_records, group_by_dataset, to_record
 from bridge.governance.matcher import AssetMatcher, QualifiedName
 from bridge.intake.event_reader import EventReader
 from bridge.store.assets import AssetRecord, AssetStore
@@ -31,7 +31,7 @@ class DatasetChange(NamedTuple):
     #: Asset files that define the facets.
     sources: tuple[str, ...]
     #: True if no run has read or written the dataset, so that only the contract describes its columns.
-    never_run: bool
+    has_no_runs: bool
 
 
 class ApplyResult(NamedTuple):
@@ -85,35 +85,37 @@ class AssetApplier:
         """Find the asset for exactly this dataset, by one of the dataset's names or by its table name."""
         namespace, _, name = table.rpartition(".")
         names = [*group_names(self._db, self._org, key), (namespace, name)]
-        assets = from_stored(record for asset_name in names for record in self._assets.find(*asset_name))
+        assets = from_records(record for asset_name in names for record in self._assets.find(*asset_name))
         return assets[0] if assets else None
 
     def write_facet(self, name: QualifiedName, facet: dict[str, Any]) -> None:
         """Write a governance facet that was changed elsewhere."""
-        self._write_changes([DatasetChange(name, {GOVERNANCE: facet}, (), never_run=False)], self._clock())
+        self._write_changes([DatasetChange(name, {GOVERNANCE: facet}, (), has_no_runs=False)], self._clock())
 
     def preview(self, loaded: Sequence[LoadedAsset], *, prune: bool = False) -> ApplyResult:
         """Compute the changes that `apply` would make. Stored assets without a file still apply unless pruned."""
         loaded_by_name = {(entry.asset.namespace, entry.asset.name): entry for entry in loaded}
         stored_assets = self._assets.all()
-        orphaned = [record for record in stored_assets if (record.namespace, record.name) not in loaded_by_name]
-        retained = [] if prune else from_stored(orphaned)
-        all_assets = [*loaded_by_name.values(), *retained]
+        orphaned_records = [
+            record for record in stored_assets if (record.namespace, record.name) not in loaded_by_name
+        ]
+        retained_assets = [] if prune else from_records(orphaned_records)
+        all_assets = [*loaded_by_name.values(), *retained_assets]
         loaded_by_id = {id(entry.asset): entry for entry in all_assets}
         match_result = self._matcher.match([entry.asset for entry in all_assets])
         datasets = {
             name: [loaded_by_id[id(asset)] for asset in assets] for name, assets in match_result.datasets.items()
         }
-        superseded = self._previously_applied(stored_assets, loaded_by_name, prune=prune)
-        names = {*datasets, *superseded} if prune else set(datasets)
+        superseded_assets = self._superseded_assets(stored_assets, loaded_by_name, prune=prune)
+        names = {*datasets, *superseded_assets} if prune else set(datasets)
         assets_by_name = {name: datasets.get(name, []) for name in names}
         assets_by_dataset = group_by_dataset(assets_by_name, self.group_ids(assets_by_name))
-        changes = self._find_changes(assets_by_dataset, superseded)
+        changes = self._find_changes(assets_by_dataset, superseded_assets)
         return ApplyResult(
             changes,
             {name: assets for name, assets in assets_by_dataset.items() if assets},
             match_result.pending,
-            orphaned,
+            orphaned_records,
         )
 
     def apply(self, loaded: Sequence[LoadedAsset], *, prune: bool = False) -> ApplyResult:
@@ -121,7 +123,7 @@ class AssetApplier:
         result = self.preview(loaded, prune=prune)
         now = self._clock()
         pending = result.pending
-        records = {to_stored(entry, pending.get((entry.asset.namespace, entry.asset.name))) for entry in loaded}
+        records = {to_record(entry, pending.get((entry.asset.namespace, entry.asset.name))) for entry in loaded}
         # Save the assets before the facets, because only policies of stored assets take effect.
         self._assets.save(records - {*self._assets.all()}, now)
         self._write_changes(result.changes, now)
@@ -129,30 +131,32 @@ class AssetApplier:
             self._assets.delete(result.orphaned)
         return result
 
-    def _previously_applied(
-        self, stored: Iterable[AssetRecord], loaded_by_name: Mapping[QualifiedName, LoadedAsset], *, prune: bool
+    def _superseded_assets(
+        self, records: Iterable[AssetRecord], loaded_by_name: Mapping[QualifiedName, LoadedAsset], *, prune: bool
     ) -> dict[QualifiedName, list[Asset]]:
         """Return the stored versions of assets that have changed or been removed, by dataset.
 
         Only metadata from these versions may be removed.
         """
-        superseded = []
-        for record in stored:
+        superseded_records = []
+        for record in records:
             entry = loaded_by_name.get((record.namespace, record.name))
             was_removed = entry is None and prune
             has_changed = entry is not None and dump_asset(entry.asset) != record.content
             if was_removed or has_changed:
-                superseded.append(record)
-        return self._matcher.match([entry.asset for entry in from_stored(superseded)]).datasets
+                superseded_records.append(record)
+        return self._matcher.match([entry.asset for entry in from_records(superseded_records)]).datasets
 
     def _find_changes(
-        self, datasets: Mapping[QualifiedName, list[LoadedAsset]], superseded: Mapping[QualifiedName, list[Asset]]
+        self,
+        datasets: Mapping[QualifiedName, list[LoadedAsset]],
+        superseded_assets: Mapping[QualifiedName, list[Asset]],
     ) -> list[DatasetChange]:
         """Compare the facets that assets define with the stored facets, and list the datasets that differ."""
-        groups = self.group_ids({*datasets, *superseded})
-        previously_applied: dict[bytes, set[str]] = {}
-        for name, old_assets in superseded.items():
-            previously_applied.setdefault(groups[name], set()).update(combine_assets(old_assets))
+        groups = self.group_ids({*datasets, *superseded_assets})
+        superseded_facets: dict[bytes, set[str]] = {}
+        for name, old_assets in superseded_assets.items():
+            superseded_facets.setdefault(groups[name], set()).update(combine_assets(old_assets))
         stored_facets = {
             facet: read_facets(self._db, self._org, set(groups.values()), facet) for facet in STEWARD_FACETS
         }
@@ -161,8 +165,8 @@ class AssetApplier:
         for name, assets in sorted(datasets.items()):
             group_id = groups[name]
             desired = combine_assets(entry.asset for entry in assets)
-            stored = {facet: bodies[group_id] for facet, bodies in stored_facets.items() if group_id in bodies}
-            facets = changed_facets(desired, stored, previously_applied.get(group_id, set()))
+            stored_bodies = {facet: bodies[group_id] for facet, bodies in stored_facets.items() if group_id in bodies}
+            facets = changed_facets(desired, stored_bodies, superseded_facets.get(group_id, set()))
             if facets:
                 sources = tuple(sorted({entry.source for entry in assets}))
                 changes.append(DatasetChange(name, facets, sources, group_id not in groups_with_runs))
@@ -172,24 +176,23 @@ class AssetApplier:
         return [
             change
             for change in changes
-            if can_be_written_after(change.name, latest_facet_times.get(groups[change.name], 0))
+            if check_later_event_possible(change.name, latest_facet_times.get(groups[change.name], 0))
         ]
 
     def _write_changes(self, changes: Sequence[DatasetChange], now: int) -> None:
         """Write events with the current time or, if the clock was set back, a time just after the latest facet."""
-        changes = [*changes, *self._retractions_under_aliases(changes)]
+        changes = [*changes, *self._alias_retractions(changes)]
         groups = self.group_ids(change.name for change in changes)
         latest_facet_times = facet_times(self._db, self._org, set(groups.values()), STEWARD_FACETS)
         for start in range(0, len(changes), _EVENTS_PER_GROUP):
             batch = changes[start : start + _EVENTS_PER_GROUP]
-            self._writer.write(
-                [
-                    self._build_event(change, max(now, latest_facet_times.get(groups[change.name], 0) + 1))
-                    for change in batch
-                ]
-            )
+            events = [
+                self._build_event(change, max(now, latest_facet_times.get(groups[change.name], 0) + 1))
+                for change in batch
+            ]
+            self._writer.write(events)
 
-    def _retractions_under_aliases(self, changes: Iterable[DatasetChange]) -> list[DatasetChange]:
+    def _alias_retractions(self, changes: Iterable[DatasetChange]) -> list[DatasetChange]:
         """Return changes that remove the same facets from aliases, for which they may have been written earlier."""
         removals = [change for change in changes if None in change.facets.values()]
         groups = self.group_ids(change.name for change in removals)
@@ -212,7 +215,7 @@ class AssetApplier:
             for facet, body in change.facets.items()
         }
         contract = change.facets.get(CONTRACT)
-        if contract and change.never_run:
+        if contract and change.has_no_runs:
             columns = [
                 {key: column[key] for key in ("name", "type") if key in column} for column in contract["columns"]
             ]

@@ -21,8 +21,8 @@ _SETTLED_NANOS = 2_000_000_000
 class FileStamp(NamedTuple):
     """Change time, modification time, size and inode of a file."""
 
-    changed: int
-    modified: int
+    changed_at: int
+    modified_at: int
     size: int
     inode: int
 
@@ -72,7 +72,7 @@ class AssetLoader:
             result: LoadedAsset | ConfigError = LoadedAsset(load_asset(path), str(path))
         except ConfigError as error:
             result = error
-        if stamp and stamp.changed < now - _SETTLED_NANOS:
+        if stamp and stamp.changed_at < now - _SETTLED_NANOS:
             self._cache[path] = stamp, result
         return result
 
@@ -92,6 +92,7 @@ def file_stamp(path: Path) -> FileStamp | None:
 
 
 def _reject_duplicates(loaded: Iterable[LoadedAsset], problems: list[str]) -> list[LoadedAsset]:
+    """Return the assets with unique names; adds a problem for every name that several files define."""
     assets_by_name: dict[tuple[str, str], list[LoadedAsset]] = {}
     for entry in loaded:
         assets_by_name.setdefault((entry.asset.namespace, entry.asset.name), []).append(entry)
@@ -102,6 +103,7 @@ def _reject_duplicates(loaded: Iterable[LoadedAsset], problems: list[str]) -> li
 
 
 def _list_files(location: Path, problems: list[str]) -> Iterable[Path]:
+    """List the files at a location; adds a problem if the location does not exist."""
     if location.is_dir():
         return [path for path in location.rglob("*") if path.suffix in _SUFFIXES and path.is_file()]
     if not location.exists():

@@ -63,7 +63,7 @@ class PushResult(NamedTuple):
     name: QualifiedName
     outcome: str
     reason: str | None
-    changed: bool
+    has_changed: bool
 
 
 class AssetSync:
@@ -118,9 +118,9 @@ class AssetSync:
             self._openmetadata.reconciler.enable()  # dirty marks are written from now on
         result = self._applier.apply(loaded, prune=prune)
         names = _affected_datasets(result, loaded)
-        changed = {change.name for change in result.changes}
+        changed_names = {change.name for change in result.changes}
         if self._openmetadata is None:
-            return result, [PushResult(name, "stored", None, name in changed) for name in sorted(names)]
+            return result, [PushResult(name, "stored", None, name in changed_names) for name in sorted(names)]
         keys = self._applier.group_ids(names)
         self._push_until_complete(set(keys.values()), sleep)
         if decisions:
@@ -128,10 +128,14 @@ class AssetSync:
             self._openmetadata.reconciler.push_now("governance", {key for key, _ in decisions})
         items = self._openmetadata.items.get("governance", list(keys.values()))
         pause_reason = self._openmetadata.reconciler.breaker.pause_reason
-        pending = {item.key for item in self._openmetadata.items.pending("governance")}
+        pending_keys = {item.key for item in self._openmetadata.items.pending("governance")}
         return result, [
             _push_result(
-                name, items.get(keys[name]), pause_reason, changed=name in changed, pending=keys[name] in pending
+                name,
+                items.get(keys[name]),
+                pause_reason,
+                has_changed=name in changed_names,
+                is_pending=keys[name] in pending_keys,
             )
             for name in sorted(names)
         ]
@@ -176,12 +180,12 @@ def _affected_datasets(result: ApplyResult, loaded: Iterable[LoadedAsset]) -> se
 
 
 def _push_result(
-    name: QualifiedName, item: SyncItem | None, pause_reason: str | None, *, changed: bool, pending: bool
+    name: QualifiedName, item: SyncItem | None, pause_reason: str | None, *, has_changed: bool, is_pending: bool
 ) -> PushResult:
     if item is None and pause_reason is None:
-        return PushResult(name, Outcome.WAITING, "its dataset is not in OpenMetadata yet", changed)
+        return PushResult(name, Outcome.WAITING, "its dataset is not in OpenMetadata yet", has_changed)
     if item is None:
-        return PushResult(name, "pending", pause_reason, changed)
-    if pending:
-        return PushResult(name, "pending", pause_reason or item.reason, changed)
-    return PushResult(name, item.outcome or "pending", item.reason, changed)
+        return PushResult(name, "pending", pause_reason, has_changed)
+    if is_pending:
+        return PushResult(name, "pending", pause_reason or item.reason, has_changed)
+    return PushResult(name, item.outcome or "pending", item.reason, has_changed)

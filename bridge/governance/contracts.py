@@ -138,7 +138,8 @@ class ContractChecker:
     def _read_contracts(self) -> dict[bytes, ActiveContract]:
         contracts: dict[bytes, ActiveContract] = {}
         rows = self._db.fetch_all(_CONTRACTS, self._org, NO_ID)
-        for group_id, order, body in sorted(rows, key=lambda row: row[1]):  # by facet_order, so that the newest wins
+        # Sorted by facet_order, so that the newest contract wins.
+        for order, group_id, body in sorted((order, group_id, body) for group_id, order, body in rows):
             if contract := validate_contract(msgspec.json.decode(body)):
                 contracts[group_id] = ActiveContract(
                     order_micros(order), contract.get("version", ""), contract["columns"]

@@ -58,14 +58,14 @@ _log = structlog.get_logger()
 STEWARD_FACETS = (GOVERNANCE, CONTRACT, EXPECTATIONS, SLA)
 
 
-def can_be_written_after(name: QualifiedName, last_micros: int) -> bool:
-    """Return False, with a warning, if no later event is possible because the latest has the maximum timestamp."""
-    if last_micros < MAX_MICROS:
+def check_later_event_possible(name: QualifiedName, latest_micros: int) -> bool:
+    """Return whether a later event is possible; logs a warning if the latest has the maximum timestamp."""
+    if latest_micros < MAX_MICROS:
         return True
     _log.warning(
         "cannot update the dataset: its latest event carries the maximum timestamp",
         dataset=" ".join(name),
-        at=format_timestamp(last_micros),
+        at=format_timestamp(latest_micros),
     )
     return False
 

@@ -32,15 +32,15 @@ def parse_asset(content: str) -> Asset:
     return Asset.model_validate(msgspec.json.decode(content))
 
 
-def to_stored(loaded: LoadedAsset, pending_reason: str | None) -> AssetRecord:
+def to_record(loaded: LoadedAsset, pending_reason: str | None) -> AssetRecord:
     asset = loaded.asset
     source = str(Path(loaded.source).absolute())  # later readers may have another working directory
     return AssetRecord(asset.namespace, asset.name, source, dump_asset(asset), pending_reason)
 
 
-def from_stored(stored: Iterable[AssetRecord]) -> list[LoadedAsset]:
-    """Parse stored assets. Unreadable ones are skipped and logged."""
-    return [LoadedAsset(asset, record.source) for record in stored if (asset := _parse_or_none(record)) is not None]
+def from_records(records: Iterable[AssetRecord]) -> list[LoadedAsset]:
+    """Parse stored assets. Unreadable assets are skipped and logged."""
+    return [LoadedAsset(asset, record.source) for record in records if (asset := _parse_or_none(record)) is not None]
 
 
 def _parse_or_none(record: AssetRecord) -> Asset | None:

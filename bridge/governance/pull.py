@@ -33,9 +33,9 @@ class FileEdit(NamedTuple):
     @property
     def patch(self) -> str:
         """The edit as a unified diff."""
-        lines = (self.before.splitlines(keepends=True), self.after.splitlines(keepends=True))
+        before_lines, after_lines = self.before.splitlines(keepends=True), self.after.splitlines(keepends=True)
         name = self.source.lstrip("/")
-        return "".join(difflib.unified_diff(*lines, f"a/{name}", f"b/{name}"))
+        return "".join(difflib.unified_diff(before_lines, after_lines, f"a/{name}", f"b/{name}"))
 
 
 def plan_file_edits(plans: Sequence[DatasetPlan], vocabulary: TagVocabulary) -> list[FileEdit]:
@@ -59,27 +59,27 @@ def plan_file_edits(plans: Sequence[DatasetPlan], vocabulary: TagVocabulary) -> 
             facet_fields(plan.facet), remote_fields, vocabulary, plan.remote_diff.owners if plan.remote_diff else {}
         )
         problems = [f"{name}: {problem}" for problem in imported.problems]
-        edits.append(edit_file(own_assets[0], plan.facet, imported.changes, problems))
+        edits.append(plan_file_edit(own_assets[0], plan.facet, imported.changes, problems))
     return edits
 
 
-def edit_file(
+def plan_file_edit(
     own_asset: LoadedAsset, facet: Mapping[str, Any], imported: FieldValues, problems: Sequence[str]
 ) -> FileEdit:
     """Plan the edit that adds the given changes, and all changes imported earlier, to a file."""
     file_fields = facet_fields(asset_content(facet))
-    changes, unapplied = _changes_for_file(
+    changes, file_problems = _changes_for_file(
         own_asset, file_fields, changed_fields(file_fields, {**facet_fields(facet), **imported})
     )
-    problems = (*problems, *unapplied)
+    all_problems = (*problems, *file_problems)
     try:
         load_asset(Path(own_asset.source))
         content = Path(own_asset.source).read_bytes().decode()
-        return FileEdit(own_asset.source, content, _edit_text(content, changes), problems)
+        return FileEdit(own_asset.source, content, _edit_text(content, changes), all_problems)
     except ConfigError as error:  # someone may be editing the file
-        return FileEdit(own_asset.source, "", "", (*problems, *str(error).splitlines()))
+        return FileEdit(own_asset.source, "", "", (*all_problems, *str(error).splitlines()))
     except (OSError, YAMLError, UnicodeDecodeError) as error:
-        return FileEdit(own_asset.source, "", "", (*problems, f"{own_asset.source}: cannot be edited: {error}"))
+        return FileEdit(own_asset.source, "", "", (*all_problems, f"{own_asset.source}: cannot be edited: {error}"))
 
 
 def _changes_for_file(
@@ -94,10 +94,10 @@ def _changes_for_file(
         desired = as_set(value)
         own_elements = as_set(own_fields.get(path))
         is_set = isinstance(file_fields.get(path), frozenset) or isinstance(value, frozenset)
-        added = desired - previous
-        removed = previous - desired
-        new_value: FieldValue = (own_elements - removed) | added if is_set else value
-        set_elsewhere = removed - own_elements if is_set or value is None else frozenset()
+        added_elements = desired - previous
+        removed_elements = previous - desired
+        new_value: FieldValue = (own_elements - removed_elements) | added_elements if is_set else value
+        set_elsewhere = removed_elements - own_elements if is_set or value is None else frozenset()
         if set_elsewhere:
             elements = f"{'.'.join(path)}: {', '.join(sorted(set_elsewhere))}"
             problems.append(

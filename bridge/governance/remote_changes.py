@@ -8,7 +8,7 @@ import structlog
 
 from bridge.governance.applier import AssetApplier
 from bridge.governance.matcher import QualifiedName
-from bridge.governance.pull import FileEdit, edit_file
+from bridge.governance.pull import FileEdit, plan_file_edit
 from bridge.sync.item_store import SyncItemStore
 from bridge.sync.openmetadata.governance_plan import GovernanceRecord, describe_remote_changes
 from bridge.sync.sync_item import SyncItem
@@ -57,17 +57,17 @@ class RemoteChangeImporter:
     def import_changes(self) -> list[ImportedChange]:
         """Import new remote changes, or report them, depending on the mode."""
         overlap_start = max(0, self._watermark - _OVERLAP_MICROS)
-        completed = {item.key: item for item in self._items.completed_since("governance", overlap_start)}
-        items = [item for item in completed.values() if self._recently_seen.get(item.key) != item.completed_at]
+        completed_items = {item.key: item for item in self._items.completed_since("governance", overlap_start)}
+        items = [item for item in completed_items.values() if self._recently_seen.get(item.key) != item.completed_at]
         self._watermark = max([self._watermark, *(item.completed_at or 0 for item in items)])
         self._recently_seen = {
             key: item.completed_at
-            for key, item in completed.items()
+            for key, item in completed_items.items()
             if (item.completed_at or 0) >= self._watermark - _OVERLAP_MICROS
         }
-        changed = {item.key: item for item in items if item.read_record(GovernanceRecord).remote_fields}
-        names = self._applier.dataset_names(changed)
-        return [self._import_change(names[key], item) for key, item in sorted(changed.items()) if key in names]
+        changed_items = {item.key: item for item in items if item.read_record(GovernanceRecord).remote_fields}
+        names = self._applier.dataset_names(changed_items)
+        return [self._import_change(names[key], item) for key, item in sorted(changed_items.items()) if key in names]
 
     def _import_change(self, name: QualifiedName, item: SyncItem) -> ImportedChange:
         """Log the changes of a dataset, write a patch for its asset file and, in mode `apply`, store the changes."""
@@ -81,10 +81,10 @@ class RemoteChangeImporter:
         for message in (*messages, *imported.problems):
             _log.warning("changed in OpenMetadata", dataset=dataset, change=message, imported=self._mode == "apply")
         own_asset = self._applier.find_own_asset(item.key, item.remote.name if item.remote else "")
-        file_edit = edit_file(own_asset, facet, imported.changes, imported.problems) if own_asset else None
-        edit_problems = file_edit.problems[len(imported.problems) :] if file_edit else ()
-        for problem in edit_problems:
-            _log.warning("change cannot be written into an asset file", reason=problem)
+        file_edit = plan_file_edit(own_asset, facet, imported.changes, imported.problems) if own_asset else None
+        for problem in file_edit.problems if file_edit else ():
+            if problem not in imported.problems:
+                _log.warning("change cannot be written into an asset file", reason=problem)
         if file_edit and self._patches and file_edit.patch:
             self._write_patch(self._patches, file_edit)
         new_fields = current_fields | imported.changes

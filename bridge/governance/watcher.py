@@ -25,11 +25,11 @@ _PAUSE_FACTOR = 20.0
 class PollResult(NamedTuple):
     """Result of one poll."""
 
-    changed: int = 0
-    problems: int = 0
-    contracts: tuple[ContractCheck, ...] = ()
-    events: int = 0
-    imported: int = 0
+    changed_count: int = 0
+    problem_count: int = 0
+    contract_checks: tuple[ContractCheck, ...] = ()
+    event_count: int = 0
+    imported_count: int = 0
 
 
 class AssetWatcher:
@@ -62,11 +62,12 @@ class AssetWatcher:
         self._events, self._importer, self._events_interval_seconds = events, importer, interval_seconds
 
     def poll(self) -> PollResult:
-        changed, problems = self._apply_files() if self._locations else (0, 0)
+        """Apply the files, check contracts and import remote changes, each if it is due."""
+        changed_count, problem_count = self._apply_files() if self._locations else (0, 0)
         contract_checks = self._check_contracts()
-        events = self._read_events()
-        imported = len(self._importer.import_changes()) if self._importer else 0
-        return PollResult(changed, problems, contract_checks, events, imported)
+        event_count = self._read_events()
+        imported_count = len(self._importer.import_changes()) if self._importer else 0
+        return PollResult(changed_count, problem_count, contract_checks, event_count, imported_count)
 
     def _apply_files(self) -> tuple[int, int]:
         """Apply the files if one of them has changed or new datasets are due to be matched.
@@ -81,26 +82,26 @@ class AssetWatcher:
             return 0, 0
         files_changed = stamps != self._stamps
         self._stamps = stamps
-        result = self._loader.read(self._locations)
-        applied = self._applier.apply(result.loaded)
+        load_result = self._loader.read(self._locations)
+        apply_result = self._applier.apply(load_result.loaded)
         finished_at = self._clock()
-        has_unmatched = applied.pending or any(entry.asset.is_pattern for entry in result.loaded)
+        has_unmatched = apply_result.pending or any(entry.asset.is_pattern for entry in load_result.loaded)
         self._next_match_at = math.inf
         if has_unmatched:
             self._next_match_at = finished_at + max(_MATCH_SECONDS, _PAUSE_FACTOR * (finished_at - started_at))
         if files_changed:
-            for problem in result.problems:
+            for problem in load_result.problems:
                 _log.warning("asset file skipped", reason=problem)
-            for orphan in applied.orphaned:
-                if any(problem.startswith(orphan.source) for problem in result.problems):
+            for orphan in apply_result.orphaned:
+                if any(problem.startswith(orphan.source) for problem in load_result.problems):
                     continue  # the file exists but is invalid
                 _log.warning(
                     "asset file removed; its metadata remains", asset=f"{orphan.namespace} {orphan.name}",
                     remedy="lineage-bridge governance push --prune",
                 )  # fmt: skip
-        if applied.changes:
-            _log.info("asset files applied", datasets=len(applied.changes), pending=len(applied.pending))
-        return len(applied.changes), len(result.problems)
+        if apply_result.changes:
+            _log.info("asset files applied", datasets=len(apply_result.changes), pending=len(apply_result.pending))
+        return len(apply_result.changes), len(load_result.problems)
 
     def _check_contracts(self) -> tuple[ContractCheck, ...]:
         """Check new versions, unless the pause after the previous check has not passed."""

@@ -97,13 +97,13 @@ def _set_column_field(asset: CommentedMap, path: FieldPath, value: FieldValue) -
 
 def _set_field(section: CommentedMap, path: tuple[str, ...], value: FieldValue) -> None:
     """Set a key and create missing sections, or remove a key. A section that becomes empty is kept."""
-    for key in path[:-1]:
-        if not isinstance(section.get(key), CommentedMap):
+    *section_keys, key = path
+    for section_key in section_keys:
+        if not isinstance(section.get(section_key), CommentedMap):
             if value is None:
                 return
-            section[key] = CommentedMap()
-        section = section[key]
-    key = path[-1]
+            section[section_key] = CommentedMap()
+        section = section[section_key]
     if value is None:
         section.pop(key, None)
     elif isinstance(value, frozenset):

@@ -87,13 +87,13 @@ class ScanResult(NamedTuple):
 def plan_scan(registry: VersionRegistry, catalog: JobCatalog, instance: str) -> ScanResult:
     """Compare a catalog with the registered jobs, without changing them."""
     namespace = f"autosys://{instance}"
-    registered = {
+    registered_by_name = {
         version.name: version for version in registry.definitions.list_active() if version.namespace == namespace
     }
     new, changed = [], []
     unchanged = 0
     for job in catalog.jobs.values():
-        stored = registered.pop(job.name, None)
+        stored = registered_by_name.pop(job.name, None)
         definition = normalized_definition(job, catalog.enclosing_boxes(job))
         if stored is None:
             new.append(job.name)
@@ -101,7 +101,7 @@ def plan_scan(registry: VersionRegistry, catalog: JobCatalog, instance: str) -> 
             changed.append(job.name)
         else:
             unchanged += 1
-    return ScanResult(new, changed, sorted(registered), unchanged, [])
+    return ScanResult(new, changed, sorted(registered_by_name), unchanged, [])
 
 
 def apply_scan(
@@ -114,12 +114,13 @@ def apply_scan(
     plan = plan_scan(registry, catalog, options.instance)
     names = [*plan.new, *plan.changed, *plan.retired]
     events = (_build_event(catalog, name, options) for name in names)
-    rejected = {names[index]: reason for index, reason in write_events(events, reader, writer, _SOURCE).items()}
-    new = [name for name in plan.new if name not in rejected]
-    changed = [name for name in plan.changed if name not in rejected]
-    retired = [name for name in plan.retired if name not in rejected]
+    reasons_by_index = write_events(events, reader, writer, _SOURCE)
+    rejection_reasons = {names[index]: reason for index, reason in reasons_by_index.items()}
+    new = [name for name in plan.new if name not in rejection_reasons]
+    changed = [name for name in plan.changed if name not in rejection_reasons]
+    retired = [name for name in plan.retired if name not in rejection_reasons]
     result = ScanResult(
-        new, changed, retired, plan.unchanged, [f"{name}: {reason}" for name, reason in rejected.items()]
+        new, changed, retired, plan.unchanged, [f"{name}: {reason}" for name, reason in rejection_reasons.items()]
     )
     namespace = f"autosys://{options.instance}"
     with registry.transaction():

@@ -15,28 +15,28 @@ _BATCH_SIZE = 500
 
 def write_events(events: Iterable[bytes], reader: EventReader, writer: Writer, source: str) -> dict[int, str]:
     """Write events in batches. Return the reason for each rejected event by the index of the event."""
-    rejected: dict[int, str] = {}
+    reasons_by_index: dict[int, str] = {}
     for batch in chunked(enumerate(events), _BATCH_SIZE):
         items = [(index, reader.read(payload, source)) for index, payload in batch]
         writer.write([item for _, item in items])
-        rejected |= {index: item.message for index, item in items if isinstance(item, RejectedInput)}
-    return rejected
+        reasons_by_index |= {index: item.message for index, item in items if isinstance(item, RejectedInput)}
+    return reasons_by_index
 
 
 def write_bodies(inputs: Iterable[list[IncomingEvent] | RejectedInput], writer: Writer) -> tuple[int, int]:
     """Write parsed legacy bodies, and return how many were accepted and how many rejected."""
-    accepted = rejected = 0
+    accepted_count = rejected_count = 0
     for batch in chunked(inputs, _BATCH_SIZE):
         items: list[IncomingEvent | RejectedInput] = []
         for parsed in batch:
             if isinstance(parsed, RejectedInput):
-                rejected += 1
+                rejected_count += 1
                 items.append(parsed)
             else:
-                accepted += 1
+                accepted_count += 1
                 items += parsed
         writer.write(items)
-    return accepted, rejected
+    return accepted_count, rejected_count
 
 
 def chunked(items: Iterable[T], size: int) -> Iterator[list[T]]:

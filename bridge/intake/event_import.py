@@ -26,7 +26,7 @@ _BATCH_LINES, _BATCH_BYTES = 500, 16 << 20
 #: Errors of a file that is read: disk errors, truncated gzip, damaged gzip.
 _READ_ERRORS = (OSError, EOFError, zlib.error)
 
-Progress = Callable[[int], None]
+ProgressCallback = Callable[[int], None]
 
 
 class EventImportReport(NamedTuple):
@@ -70,17 +70,17 @@ class EventImporter:
         self._org = org
 
     def run(
-        self, file: BinaryIO, on_problem: Callable[[str], None], progress: Progress = lambda _: None
+        self, file: BinaryIO, on_problem: Callable[[str], None], progress: ProgressCallback = lambda _: None
     ) -> EventImportReport:
         """Import all lines of an export. Damaged lines are reported to `on_problem` and skipped."""
         report = EventImportReport()
         bytes_read = 0
         try:
             for batch in _read_batches(file):
-                parsed, damaged = _parse_lines(batch, on_problem)
-                items = self._missing_items(parsed)
+                parsed_items, damaged_count = _parse_lines(batch, on_problem)
+                items = self._missing_items(parsed_items)
                 self._writer.write(items)
-                report = report.add(_count_results(parsed, items, damaged))
+                report = report.add(_count_results(parsed_items, items, damaged_count))
                 bytes_read += sum(len(line) for _, line in batch)
                 progress(bytes_read)
         except _READ_ERRORS as error:
@@ -91,39 +91,44 @@ class EventImporter:
     def close(self) -> None:
         self._writer.close()
 
-    def _missing_items(self, parsed: list[_ImportedEvent | RejectedInput]) -> list[IncomingEvent | RejectedInput]:
-        """Return the items that the store lacks: new inputs, more receipts, or merges that failed here before."""
-        events = [item for item in parsed if isinstance(item, _ImportedEvent)]
+    def _missing_items(
+        self, parsed_items: list[_ImportedEvent | RejectedInput]
+    ) -> list[IncomingEvent | RejectedInput]:
+        """Reduce parsed items to what the store does not contain yet; omit items that add nothing.
+
+        An item may add an input, more receipts, or an event that was merged elsewhere but failed to merge here.
+        """
+        events = [item for item in parsed_items if isinstance(item, _ImportedEvent)]
         rows = self._db.fetch_for_keys(_STORED_EVENTS, sorted({event.key for event in events}), self._org)
         stored = {
             (time, hash_): _StoredEvent(stored_receipts, bool(historical), failure)
             for time, hash_, stored_receipts, historical, failure in rows
         }
-        hashes = sorted({item.payload_hash for item in parsed if isinstance(item, RejectedInput)})
+        hashes = sorted({item.payload_hash for item in parsed_items if isinstance(item, RejectedInput)})
         stored_rejections = {
             hash_: (stored_receipts, last_at)
             for hash_, stored_receipts, last_at in self._db.fetch_for_ids(_STORED_REJECTIONS, hashes, self._org)
         }
-        missing: list[IncomingEvent | RejectedInput] = []
-        for item in parsed:
+        missing_items: list[IncomingEvent | RejectedInput] = []
+        for item in parsed_items:
             if isinstance(item, RejectedInput):
                 stored_receipts, stored_last_at = stored_rejections.get(item.payload_hash, (0, item.received_at))
                 if item.receipts > stored_receipts:
                     last_at = max(stored_last_at, item.received_at)
-                    missing.append(item._replace(receipts=item.receipts - stored_receipts, received_at=last_at))
+                    missing_items.append(item._replace(receipts=item.receipts - stored_receipts, received_at=last_at))
                     stored_rejections[item.payload_hash] = item.receipts, last_at
             elif missing_item := self._missing_item(item, stored.get(item.key)):
                 stored[item.key] = _add_receipts(stored.get(item.key), missing_item)
-                missing.append(missing_item)
-        return missing
+                missing_items.append(missing_item)
+        return missing_items
 
     def _missing_item(self, imported: _ImportedEvent, stored: _StoredEvent | None) -> IncomingEvent | None:
-        """Build an item with the event, receipts or first successful merge that the store lacks, or return None."""
+        """Build an item with what an imported event adds to the store, or return None if it adds nothing."""
         line = imported.line
         extra_receipts = max(0, line.receipts - stored.receipts) if stored else line.receipts
         is_merged = stored is not None and stored.failure is None
-        historical_unchanged = stored is not None and (line.historical or not stored.historical)
-        if stored and not extra_receipts and historical_unchanged and (is_merged or line.failure is not None):
+        keeps_historical_flag = stored is not None and (line.historical or not stored.historical)
+        if stored and not extra_receipts and keeps_historical_flag and (is_merged or line.failure is not None):
             return None
         received_at = from_datetime(line.received_at)
         if is_merged or line.failure is not None:
@@ -148,28 +153,38 @@ def _parse_lines(
     batch: list[tuple[int, bytes]], on_problem: Callable[[str], None]
 ) -> tuple[list[_ImportedEvent | RejectedInput], int]:
     """Parse lines. Return the parsed items and the number of damaged lines."""
-    parsed: list[_ImportedEvent | RejectedInput] = []
-    damaged = 0
+    parsed_items: list[_ImportedEvent | RejectedInput] = []
+    damaged_count = 0
     for line_number, line in batch:
         if not line.strip():
             continue
         try:
-            parsed.append(_parse_item(line))
+            parsed_items.append(_parse_item(line))
         except (InvalidInput, InputTooLarge, RecursionError) as error:
-            damaged += 1
+            damaged_count += 1
             on_problem(f"line {line_number}: {error}")
-    return parsed, damaged
+    return parsed_items, damaged_count
 
 
 def _count_results(
-    parsed: list[_ImportedEvent | RejectedInput], items: list[IncomingEvent | RejectedInput], damaged: int
+    parsed_items: list[_ImportedEvent | RejectedInput],
+    missing_items: list[IncomingEvent | RejectedInput],
+    damaged_count: int,
 ) -> EventImportReport:
-    events = [item for item in items if isinstance(item, IncomingEvent)]
-    merged_in_source = {item.key for item in parsed if isinstance(item, _ImportedEvent) and item.line.failure is None}
-    unmerged = sum(
+    events = [item for item in missing_items if isinstance(item, IncomingEvent)]
+    merged_in_source = {
+        item.key for item in parsed_items if isinstance(item, _ImportedEvent) and item.line.failure is None
+    }
+    unmerged_count = sum(
         item.failure is not None and (item.event.micros, item.event.event_hash) in merged_in_source for item in events
     )
-    return EventImportReport(len(events), len(items) - len(events), len(parsed) - len(items), unmerged, damaged)
+    return EventImportReport(
+        len(events),
+        len(missing_items) - len(events),
+        len(parsed_items) - len(missing_items),
+        unmerged_count,
+        damaged_count,
+    )
 
 
 def _parse_item(line: bytes) -> _ImportedEvent | RejectedInput:

@@ -35,14 +35,14 @@ class FeedImporter:
         self._kind = kind
 
     def import_rows(
-        self, rows: Iterable[FeedRow], is_known: Callable[[RejectedInput], bool] = lambda _: False
+        self, rows: Iterable[FeedRow], is_already_rejected: Callable[[RejectedInput], bool] = lambda _: False
     ) -> IntakeReport:
         """Import rows in batches.
 
-        Rows that do not describe a run are stored as rejected inputs, except those that `is_known` returns True for.
+        Rows that do not describe a run are stored as rejected inputs, unless `is_already_rejected` returns True.
         """
         inputs = (self._parse_row(row) for row in rows)
-        new_inputs = (item for item in inputs if not (isinstance(item, RejectedInput) and is_known(item)))
+        new_inputs = (item for item in inputs if not (isinstance(item, RejectedInput) and is_already_rejected(item)))
         return IntakeReport(*write_bodies(new_inputs, self._writer))
 
     def _parse_row(self, row: FeedRow) -> list[IncomingEvent] | RejectedInput:

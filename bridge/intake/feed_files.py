@@ -77,13 +77,13 @@ def _csv_rows(text: str, file: Path) -> Iterator[FeedRow]:
     header = _validated_header(header_fields, file)
     for index, fields in records:
         location = f"{file} line {index + 1}"
-        if isinstance(fields, str):
-            yield FeedRow(location, lines[index].rstrip("\r\n").encode(), fields)
+        if isinstance(fields, csv.Error):
+            yield FeedRow(location, lines[index].rstrip("\r\n").encode(), str(fields))
         elif fields:
             yield FeedRow(location, _values_by_column(header, fields))
 
 
-def _csv_records(lines: list[str], index: int, delimiter: str) -> Iterator[tuple[int, list[str] | str]]:
+def _csv_records(lines: list[str], index: int, delimiter: str) -> Iterator[tuple[int, list[str] | csv.Error]]:
     """Yield each record with the index of its first line.
 
     For a malformed record, yield the error instead, and continue at the next line.
@@ -96,13 +96,13 @@ def _csv_records(lines: list[str], index: int, delimiter: str) -> Iterator[tuple
                 yield index, fields
                 index = first_index + reader.line_num
         except csv.Error as error:
-            yield index, str(error)
+            yield index, error
             index += 1
 
 
-def _validated_header(header: list[str] | str, file: Path) -> list[str]:
+def _validated_header(header: list[str] | csv.Error, file: Path) -> list[str]:
     """Return the header. Raises ConfigError if the header is malformed or names a column twice."""
-    if isinstance(header, str):
+    if isinstance(header, csv.Error):
         raise ConfigError(f"{file}: the header is not CSV: {header}")
     counts = Counter(name.lower() for name in header if name)
     duplicates = [name for name, count in counts.items() if count > 1]

@@ -95,11 +95,11 @@ class FileFollower:
                     await self._run_isolated(file, self._report_incomplete_line(file), problems)
                 self._tracker.release([file])
         self._log_problems(problems)
-        dirty = [file for file in self._tracker.files() if file.position_dirty]
-        if dirty:
-            await self._commit([], [file.position() for file in dirty])
-            for file in dirty:
-                file.position_dirty = False
+        unsaved_files = [file for file in self._tracker.files() if file.has_unsaved_position]
+        if unsaved_files:
+            await self._commit([], [file.position() for file in unsaved_files])
+            for file in unsaved_files:
+                file.has_unsaved_position = False
         return has_read
 
     async def _scan_files(self) -> Problems:
@@ -111,7 +111,7 @@ class FileFollower:
                 positions[name] = position
             if number % _STEPS_PER_YIELD == 0:
                 await asyncio.sleep(0)
-        for file in await asyncio.to_thread(self._tracker.resolve, scan, positions):
+        for file in await asyncio.to_thread(self._tracker.resume_files, scan, positions):
             _log.info("tailing", path=printable_path(file.path), from_byte=file.end)
         return scan.problems
 

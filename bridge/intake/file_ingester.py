@@ -20,7 +20,7 @@ _BATCH_SIZE = 500
 #: Errors of a file that is read: disk errors, truncated gzip, damaged gzip.
 _READ_ERRORS = (OSError, EOFError, zlib.error)
 
-Progress = Callable[[int], None]
+ProgressCallback = Callable[[int], None]
 
 
 class _FileStart(NamedTuple):
@@ -45,14 +45,14 @@ class FileIngester:
         self._historical = historical
         self._from_start = from_start
 
-    def ingest_file(self, path: Path, progress: Progress = lambda _: None) -> IntakeReport:
+    def ingest_file(self, path: Path, progress: ProgressCallback = lambda _: None) -> IntakeReport:
         """Ingest one file, resuming where an earlier ingestion of the same content stopped."""
         try:
             with open_event_file(path) as file:
-                identity = _FileStart(stored_path(path), _read_head(file))
-                start = 0 if self._from_start else self._resume_offset(file, identity)
+                file_start = _FileStart(stored_path(path), _read_head(file))
+                start = 0 if self._from_start else self._resume_offset(file, file_start)
                 progress(start)
-                report = self._ingest_records(read_records(file, start), source_name(path), progress, identity)
+                report = self._ingest_records(read_records(file, start), source_name(path), progress, file_start)
         except _READ_ERRORS as error:
             return IntakeReport(unreadable=(f"{printable_path(path)}: {error}",))
         return report._replace(resumed_at=start)
@@ -61,9 +61,9 @@ class FileIngester:
         """Ingest a stream, which cannot be resumed."""
         return self._ingest_records(read_records(file), source, lambda _: None, None)
 
-    def _resume_offset(self, file: BinaryIO, identity: _FileStart) -> int:
-        position = self._writer.file_position(identity.name)
-        if position is None or position.fingerprint != fingerprint(identity.head, position.offset):
+    def _resume_offset(self, file: BinaryIO, file_start: _FileStart) -> int:
+        position = self._writer.file_position(file_start.name)
+        if position is None or position.fingerprint != fingerprint(file_start.head, position.offset):
             return 0
         if file.seek(position.offset - 1) == position.offset - 1 and file.read(1):
             return position.offset
@@ -71,7 +71,7 @@ class FileIngester:
         return 0
 
     def _ingest_records(
-        self, records: Iterator[RawRecord], source: str, progress: Progress, identity: _FileStart | None
+        self, records: Iterator[RawRecord], source: str, progress: ProgressCallback, file_start: _FileStart | None
     ) -> IntakeReport:
         """Ingest records in batches. The commit of a batch overlaps with the parsing of the next one."""
         report = IntakeReport()
@@ -88,8 +88,10 @@ class FileIngester:
                     return report
                 end_offset = max(record.end for record in batch)
                 positions = []
-                if identity and end_offset:
-                    positions.append(FilePosition(identity.name, fingerprint(identity.head, end_offset), end_offset))
+                if file_start and end_offset:
+                    positions.append(
+                        FilePosition(file_start.name, fingerprint(file_start.head, end_offset), end_offset)
+                    )
                 pending_commit = executor.submit(self._commit, self._stage(items, positions), end_offset, progress)
                 report = report.add(IntakeReport.of(items))
 
@@ -100,7 +102,7 @@ class FileIngester:
         self._writer.write(items, positions)
         return None
 
-    def _commit(self, staged: StagedGroup | None, end_offset: int, progress: Progress) -> None:
+    def _commit(self, staged: StagedGroup | None, end_offset: int, progress: ProgressCallback) -> None:
         if staged is not None:
             self._writer.commit(staged)
         if end_offset:
@@ -110,7 +112,7 @@ class FileIngester:
 class EventFileSource:
     """A file as an event source: each poll ingests appended lines."""
 
-    def __init__(self, ingester: FileIngester, path: Path, progress: Progress = lambda _: None) -> None:
+    def __init__(self, ingester: FileIngester, path: Path, progress: ProgressCallback = lambda _: None) -> None:
         self._ingester = ingester
         self._path = path
         self._progress = progress

@@ -21,15 +21,15 @@ class FollowedFile:
     name: str
     identity: FileIdentity
     size: int = 0
-    modified: int = -1
+    modified_at: int = -1
     end: int = 0
     fingerprint: bytes = field(default_factory=lambda: fingerprint(b"", 0))
     changed_at: float = 0.0
     has_more: bool = True
     needs_check: bool = True
-    position_dirty: bool = False
+    has_unsaved_position: bool = False
     is_deleted: bool = False
-    incomplete_line_reported: bool = False
+    is_incomplete_line_reported: bool = False
 
     def position(self) -> FilePosition:
         return FilePosition(self.name, self.fingerprint, self.end)
@@ -40,7 +40,7 @@ class FollowedFile:
 
     def has_incomplete_line(self) -> bool:
         """Return True if an unreported incomplete line follows the ingested part."""
-        return not self.has_more and self.size > self.end and not self.incomplete_line_reported
+        return not self.has_more and self.size > self.end and not self.is_incomplete_line_reported
 
     def resume(self, head: bytes, positions: Iterable[FilePosition]) -> bool:
         """Resume at the first position in this folder that matches the content of the file."""
@@ -55,8 +55,8 @@ class FollowedFile:
         """Move the position past an ingested batch."""
         self.end = end
         self.fingerprint = fingerprint(head, end)
-        self.position_dirty = False
-        self.incomplete_line_reported = False
+        self.has_unsaved_position = False
+        self.is_incomplete_line_reported = False
 
 
 #: A file that has not changed for this long is idle: its incomplete line is reported, and the file is closed.
@@ -93,17 +93,17 @@ class FileTracker:
         """List the files, and find new and changed files."""
         listing = self._finder.list_files()
         scan = TrackerScan([], [], dict(listing.problems))
-        present: dict[FileIdentity, list[Path]] = {}
+        paths_by_identity: dict[FileIdentity, list[Path]] = {}
         for path, status in listing.files.items():
-            present.setdefault((status.st_dev, status.st_ino), []).append(path)
+            paths_by_identity.setdefault((status.st_dev, status.st_ino), []).append(path)
         for file in self.files():
-            if file.identity in present:
-                self._update_present(file, present[file.identity], listing)
+            if file.identity in paths_by_identity:
+                self._update_present_file(file, paths_by_identity[file.identity], listing)
             else:
-                self._update_deleted(file)
+                self._update_deleted_file(file)
             if file.needs_check:
                 self._restart_if_replaced(file, scan)
-        for identity, (path, *_) in present.items():
+        for identity, (path, *_) in paths_by_identity.items():
             if identity not in self._files:
                 status = listing.files[path]
                 file = FollowedFile(path, stored_path(path), identity, status.st_size, status.st_mtime_ns)
@@ -111,13 +111,19 @@ class FileTracker:
                 scan.new_files.append(file)
         return scan
 
-    def resolve(self, scan: TrackerScan, positions: Mapping[str, FilePosition]) -> list[FollowedFile]:
-        """Resume new files at their own position or, if that does not match, at a position with the same content."""
-        present = {file.name for file in self.files()} | {file.name for file in scan.new_files}
-        unmatched = [*scan.unmatched, *(position for name, position in positions.items() if name not in present)]
+    def resume_files(self, scan: TrackerScan, positions: Mapping[str, FilePosition]) -> list[FollowedFile]:
+        """Resume new files at their own position or, if that does not match, at a position with the same content.
+
+        Returns the files that are followed from now on; the others are added to the problems of the scan.
+        """
+        present_names = {file.name for file in self.files()} | {file.name for file in scan.new_files}
+        unmatched = [
+            *scan.unmatched,
+            *(position for name, position in positions.items() if name not in present_names),
+        ]
         own_positions = {file.name: positions[file.name] for file in scan.new_files if file.name in positions}
-        opened = []
-        unresumed = []
+        opened_files = []
+        unresumed_files = []
         for file in scan.new_files:
             try:
                 head = self._open_files.open(file).head()
@@ -128,17 +134,17 @@ class FileTracker:
             except OSError as error:
                 scan.problems[file.path] = error.strerror or str(error)
                 continue
-            opened.append((file, head))
+            opened_files.append((file, head))
             position = own_positions.get(file.name)
             if position is None or not file.resume(head, [position]):
-                unresumed.append((file, head))
+                unresumed_files.append((file, head))
                 if position is not None:
                     unmatched.append(position)
-        for file, head in unresumed:
-            file.position_dirty = file.resume(head, unmatched)
-        for file, _ in opened:
+        for file, head in unresumed_files:
+            file.has_unsaved_position = file.resume(head, unmatched)
+        for file, _ in opened_files:
             self._files[file.identity] = file
-        return [file for file, _ in opened]
+        return [file for file, _ in opened_files]
 
     def read(self, file: FollowedFile, count: int) -> LineBatch | None:
         """Read the next lines of a file, or return None if there is nothing to read now."""
@@ -152,7 +158,7 @@ class FileTracker:
     def read_incomplete_line(self, file: FollowedFile) -> bytes:
         """Return the incomplete last line, and mark it as reported."""
         line = self._open_files.open(file).incomplete_line(file.end)
-        file.incomplete_line_reported = True
+        file.is_incomplete_line_reported = True
         return line
 
     def is_idle(self, file: FollowedFile) -> bool:
@@ -166,20 +172,20 @@ class FileTracker:
             if file.is_deleted:
                 self._files.pop(file.identity, None)
 
-    def _update_present(self, file: FollowedFile, paths: list[Path], listing: FileListing) -> None:
+    def _update_present_file(self, file: FollowedFile, paths: list[Path], listing: FileListing) -> None:
         if file.path not in paths:
             path, *_ = paths
             file.path = path
             file.name = stored_path(path)
-            file.position_dirty = file.end > 0
-        file.position_dirty |= file.is_deleted and file.end > 0
+            file.has_unsaved_position = file.end > 0
+        file.has_unsaved_position |= file.is_deleted and file.end > 0
         file.is_deleted = False
         status = listing.files[file.path]
         self._update_status(file, status.st_size, status.st_mtime_ns)
 
-    def _update_deleted(self, file: FollowedFile) -> None:
+    def _update_deleted_file(self, file: FollowedFile) -> None:
         file.is_deleted = True
-        file.position_dirty = False
+        file.has_unsaved_position = False
         handle = self._open_files.get(file.identity)
         try:
             status = handle.status() if handle is not None else None
@@ -191,10 +197,10 @@ class FileTracker:
             self.release([file])
             file.needs_check = False
 
-    def _update_status(self, file: FollowedFile, size: int, modified: int) -> None:
-        if (size, modified) != (file.size, file.modified):
+    def _update_status(self, file: FollowedFile, size: int, modified_at: int) -> None:
+        if (size, modified_at) != (file.size, file.modified_at):
             file.size = size
-            file.modified = modified
+            file.modified_at = modified_at
             file.changed_at = self._clock()
             file.has_more = file.needs_check = True
 

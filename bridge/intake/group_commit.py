@@ -72,7 +72,7 @@ class GroupCommitter:
         """True if the last commit succeeded."""
         return self.last_error is None
 
-    def pending_events(self) -> int:
+    def pending_event_count(self) -> int:
         """Return the number of events that wait for a commit."""
         return self._pending_count
 
@@ -127,7 +127,8 @@ class GroupCommitter:
             if self._failing_since is None:
                 self._failing_since = group[0].queued_at
             items = [item for request in group for item in request.items]
-            error = await self._write_group(items, [position for request in group for position in request.positions])
+            positions = [position for request in group for position in request.positions]
+            error = await self._write_group(items, positions)
             for waiter in (request.waiter for request in group if not request.waiter.cancelled()):
                 if error is None:
                     waiter.set_result(None)

@@ -17,7 +17,7 @@ from mappers.timestamps import MAX_MICROS
 
 _MICROS_PER_SECOND = 1_000_000
 #: Maximum number of remembered events of the lookback period; they are not written again.
-_MAX_SEEN = 100_000
+_MAX_SEEN_HASHES = 100_000
 
 
 class MarquezLogSource:
@@ -88,5 +88,5 @@ class MarquezLogSource:
 
     def _remember_hash(self, hash_: bytes) -> None:
         self._seen_hashes[hash_] = None
-        if len(self._seen_hashes) > _MAX_SEEN:
+        if len(self._seen_hashes) > _MAX_SEEN_HASHES:
             self._seen_hashes.popitem(last=False)

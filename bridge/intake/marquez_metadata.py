@@ -113,8 +113,8 @@ class MarquezMetadataSource:
             ids_with_events = self._select_ids(_JOBS, ids)
             stored = self._stored_metadata({id_: {id_} for id_ in ids}, ids_with_events, "ol_job", "job_id")
             for listed_job, candidates in zip(batch, candidates_by_job, strict=True):
-                known = [(name, id_) for name, id_ in candidates if id_ in ids_with_events]
-                name, id_ = known[0] if known else candidates[0]
+                known_candidates = [(name, id_) for name, id_ in candidates if id_ in ids_with_events]
+                (name, id_), *_ = known_candidates or candidates
                 job = listed_job
                 if id_ not in ids_with_events:
                     # A list shows the inputs and outputs of the latest run; a single job shows the declared ones.

@@ -40,7 +40,8 @@ class OpenFiles:
         while len(self._open) >= self._max_open:
             # Keep deleted files open: they cannot be opened again, and may contain unread lines.
             candidates = (identity for identity, (open_file, _) in self._open.items() if not open_file.is_deleted)
-            self.close(next(candidates, next(iter(self._open))))
+            oldest_identity = next(iter(self._open))
+            self.close(next(candidates, oldest_identity))
         self._open[file.identity] = (file, handle)
         return handle
 

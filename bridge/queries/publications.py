@@ -5,7 +5,7 @@ from typing import Annotated
 import msgspec
 
 from bridge.clock import now_micros
-from bridge.queries.query import Cursor, Limit, Page, Query, QueryContext, paginate, read_cursor
+from bridge.queries.query import Cursor, Limit, Page, Query, QueryContext, paginate, parse_cursor
 from bridge.queries.subject import DatasetSubjectQuery
 from bridge.versions.definitions import MAX_NUMBER
 from bridge.versions.pins import PinStore
@@ -24,7 +24,7 @@ class PublicationsQuery(DatasetSubjectQuery[Page[Publication]], frozen=True, kw_
     def run(self, ctx: QueryContext) -> Page[Publication]:
         history = PublicationHistory(ctx.db, ctx.org)
         dataset = self.group_id(ctx)
-        (before,) = read_cursor(self.after, tuple[int]) or (MAX_NUMBER,)
+        (before,) = parse_cursor(self.after, tuple[int]) or (MAX_NUMBER,)
         page, next_cursor = paginate(
             history.list_newest(dataset, self.limit + 1, before=before), self.limit, lambda entry: (entry.number,)
         )
@@ -45,8 +45,8 @@ class PinsQuery(Query[Page[PinnedVersion]], frozen=True, kw_only=True):
     after: Cursor = None
 
     def run(self, ctx: QueryContext) -> Page[PinnedVersion]:
-        after = read_cursor(self.after, tuple[str, bytes]) or ("", b"")
-        pins = PinStore(ctx.db, ctx.org, now_micros).list_page(self.limit + 1, after, expired=self.expired)
+        after = parse_cursor(self.after, tuple[str, bytes]) or ("", b"")
+        pins = PinStore(ctx.db, ctx.org, now_micros).list_page(self.limit + 1, after, include_expired=self.expired)
         page, next_cursor = paginate(pins, self.limit, lambda pin: (pin.name, pin.version))
         names = ctx.graph().dataset_names({pin.dataset for pin in page})
         return Page([pinned_version(names[pin.dataset], pin) for pin in page], next_cursor)

@@ -41,7 +41,7 @@ def _check_url(url: str | None) -> str | None:
         return None
     try:
         parts = urlsplit(url)
-        is_valid = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+        is_valid = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
     except ValueError:
         parts = None
         is_valid = False

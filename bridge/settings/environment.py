@@ -80,11 +80,11 @@ def check_variable(name: str, value: str) -> ConfigProblem | None:
 @contextmanager
 def without_variables(names: Iterable[str]) -> Iterator[None]:
     """Remove these environment variables inside the `with` block."""
-    removed = {name: os.environ.pop(name) for name in names}
+    removed_variables = {name: os.environ.pop(name) for name in names}
     try:
         yield
     finally:
-        os.environ.update(removed)
+        os.environ.update(removed_variables)
 
 
 def variable_origins(secrets: dict[str, Path]) -> dict[KeyPath, str]:

@@ -47,6 +47,7 @@ def read_config_files(paths: list[Path]) -> MergedConfigFiles:
 
 
 def _read_config_file(path: Path, merged: MergedConfigFiles) -> dict[str, Any]:
+    """Read the values of a file; adds the origins and problems of its keys to `merged`."""
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:

@@ -107,7 +107,10 @@ def _unstorable_values(value: Any, key_path: KeyPath = ()) -> Iterator[tuple[Key
 def _format_error(model: type[BaseModel], error: Any, origins: dict[KeyPath, Origin], path: Path) -> str:
     key_path: KeyPath = tuple(error["loc"])
     enclosing_paths = (key_path[:end] for end in range(len(key_path), -1, -1))
-    origin = next((origins[known] for known in enclosing_paths if known in origins), Origin(str(path), 1))
+    origin = next(
+        (origins[enclosing_path] for enclosing_path in enclosing_paths if enclosing_path in origins),
+        Origin(str(path), 1),
+    )
     key = ".".join(map(str, key_path)) or "the file"
     if error["type"] == "extra_forbidden":
         return unknown_key_message(key_path, origin, valid_keys(model, key_path[:-1]))

@@ -60,14 +60,14 @@ class _TreeBuilder:
         self._expand = expand
         self.origins: dict[KeyPath, Origin] = {}
         self.problems: list[ConfigProblem] = []
-        self._seen: set[int] = set()
+        self._visited_nodes: set[int] = set()
 
     def build_value(self, node: yaml.Node, key_path: KeyPath) -> Any:
         """Convert a node to its value; raises ConfigError if the value is not supported."""
         self.origins[key_path] = origin = Origin(str(self._path), node.start_mark.line + 1)
-        if id(node) in self._seen:
+        if id(node) in self._visited_nodes:
             raise ConfigError(f"{origin}: YAML aliases are not supported: write the value out")
-        self._seen.add(id(node))
+        self._visited_nodes.add(id(node))
         if isinstance(node, yaml.MappingNode):
             return self._build_mapping(node, key_path)
         if isinstance(node, yaml.SequenceNode):

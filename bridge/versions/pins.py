@@ -69,9 +69,11 @@ class PinStore:
             raise NotFound(f"no pin {name!r} of the dataset in the store, or it has expired")
         return matching_pin
 
-    def list_page(self, limit: int, after: tuple[str, bytes] = ("", b""), *, expired: bool = False) -> list[Pin]:
+    def list_page(
+        self, limit: int, after: tuple[str, bytes] = ("", b""), *, include_expired: bool = False
+    ) -> list[Pin]:
         """List pins sorted by name, starting after a given pin. Expired pins are included only on request."""
-        now = _BEFORE_ALL_TIMES if expired else self._clock()
+        now = _BEFORE_ALL_TIMES if include_expired else self._clock()
         return [_pin_from_row(row) for row in self._db.fetch_all(_PAGE, self._org, now, *after, limit)]
 
     def list_active(self) -> list[Pin]:
@@ -92,7 +94,7 @@ class PinStore:
         pins = []
         for dataset, version in versions:
             # Pins of other versions have expired, because active ones are conflicts.
-            for version_id in self._other_versions(name, dataset, version.id):
+            for version_id in self._other_pinned_versions(name, dataset, version.id):
                 self._db.execute(_DELETE, self._org, name, version_id)
             self._db.execute(
                 _SAVE, self._org, name, version.id, version.dataset, version.tag, actor, now, expires_at, reason
@@ -103,29 +105,29 @@ class PinStore:
     def unpin(self, name: str, dataset: bytes | None = None) -> list[Pin]:
         """Remove a pin from one dataset, or from all its datasets. Raises NotFound if no such pin exists."""
         pins = [_pin_from_row(row) for row in self._db.fetch_all(_BY_NAME, self._org, name)]
-        removed = [pin for pin in pins if dataset is None or pin.dataset == dataset]
-        if not removed:
+        removed_pins = [pin for pin in pins if dataset is None or pin.dataset == dataset]
+        if not removed_pins:
             scope = "" if dataset is None else " of the dataset"
             raise NotFound(f"no pin {name!r}{scope} in the store")
-        for pin in removed:
+        for pin in removed_pins:
             self._db.execute(_DELETE, self._org, name, pin.version)
-        return removed
+        return removed_pins
 
-    def _other_versions(self, name: str, dataset: bytes, kept_version: bytes) -> list[bytes]:
+    def _other_pinned_versions(self, name: str, dataset: bytes, kept_version: bytes) -> list[bytes]:
         pins = [_pin_from_row(row) for row in self._db.fetch_all(_BY_NAME, self._org, name)]
         return [pin.version for pin in pins if pin.dataset == dataset and pin.version != kept_version]
 
     def _moved_pin_conflict(self, dataset: bytes, name: str, version: Version) -> dict[str, str | None] | None:
-        existing = next(
+        existing_pin = next(
             (pin for pin in self.list_for_dataset(dataset) if pin.name == name and pin.version != version.id), None
         )
-        if existing is None:
+        if existing_pin is None:
             return None
         reason = (
-            f"the pin {name!r} refers to version {existing.tag!r}, not {version.tag!r}: "
+            f"the pin {name!r} refers to version {existing_pin.tag!r}, not {version.tag!r}: "
             "remove it first, or use another name"
         )
-        return {"version": version.tag, "current": existing.tag, "reason": reason}
+        return {"version": version.tag, "current": existing_pin.tag, "reason": reason}
 
 
 def _unpinnable_conflict(version: Version) -> dict[str, str | None] | None:

@@ -63,7 +63,8 @@ class PublishCommand(Command[PublicationResult], frozen=True, kw_only=True):
                 )
                 for item in self.datasets
             ]
-            return _publication_result(ctx, ctx.registry.publisher.publish(requests, ctx.actor(self.by), self.why))
+            outcomes = ctx.registry.publisher.publish(requests, ctx.actor(self.by), self.why)
+            return _publication_result(ctx, outcomes)
 
 
 class RollBackCommand(Command[PublicationResult], frozen=True, kw_only=True):

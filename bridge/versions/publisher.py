@@ -48,7 +48,7 @@ class _PlannedPublication(NamedTuple):
 
     request: PublicationRequest
     version: Version
-    published: PublicationEntry | None
+    current_entry: PublicationEntry | None
 
 
 class _PublicationRefused(Exception):
@@ -100,15 +100,15 @@ class Publisher:
         """Find the version for each request, and write all entries or, if any request conflicts, none."""
         if len({request.dataset for request in requests}) < len(requests):
             raise InvalidParameter("a dataset is listed twice", "datasets")
-        planned: list[_PlannedPublication] = []
+        planned_publications: list[_PlannedPublication] = []
         conflicts: list[dict[str, str | None]] = []
         for request in requests:
-            published = self._history.current(request.dataset)
+            current_entry = self._history.current(request.dataset)
             try:
-                version = self._target_version(kind, request, published)
-                planned.append(_PlannedPublication(request, version, published))
+                version = self._target_version(kind, request, current_entry)
+                planned_publications.append(_PlannedPublication(request, version, current_entry))
             except (_PublicationRefused, StateConflict) as error:
-                published_tag = published.tag if published else None
+                published_tag = current_entry.tag if current_entry else None
                 current_tag = error.current if isinstance(error, _PublicationRefused) else published_tag
                 conflicts.append(
                     {"dataset": self._display_name(request.dataset), "current": current_tag, "reason": str(error)}
@@ -117,69 +117,75 @@ class Publisher:
             raise StateConflict(
                 "; ".join(f"{conflict['dataset']}: {conflict['reason']}" for conflict in conflicts), conflicts
             )
-        return self._write_entries(kind, planned, actor, reason)
+        return self._write_entries(kind, planned_publications, actor, reason)
 
     def _target_version(
-        self, kind: PublicationKind, request: PublicationRequest, published: PublicationEntry | None
+        self, kind: PublicationKind, request: PublicationRequest, current_entry: PublicationEntry | None
     ) -> Version:
         """Find the version to publish. Raises StateConflict or _PublicationRefused if it cannot be published."""
         if kind == "publish" and request.selector is not None:
             version = self._resolver.resolve(VersionRequest(request.dataset, request.selector)).version
-            if published is None or published.version != version.id:
-                self._check_expected(request, published)
+            if current_entry is None or current_entry.version != version.id:
+                self._check_expected_version(request, current_entry)
         else:
-            self._check_expected(request, published)
-            version = self._rollback_target(request, published)
+            self._check_expected_version(request, current_entry)
+            version = self._rollback_target(request, current_entry)
         if (reason := version.unreadable_reason()) is not None:
             is_default_rollback = kind == "rollback" and request.selector is None
             remedy = ": specify another version to roll back to" if is_default_rollback else ""
             raise _PublicationRefused(
-                f"version {version.tag!r}: {reason}{remedy}", published.tag if published else None
+                f"version {version.tag!r}: {reason}{remedy}", current_entry.tag if current_entry else None
             )
         return version
 
-    def _check_expected(self, request: PublicationRequest, published: PublicationEntry | None) -> None:
+    def _check_expected_version(self, request: PublicationRequest, current_entry: PublicationEntry | None) -> None:
         expected = request.expected
         if isinstance(expected, _Unchecked):
             return
-        if published is None:
+        if current_entry is None:
             if expected is not None:
-                raise _PublicationRefused(f"{expected!r} is not published: no version is")
+                raise _PublicationRefused(f"no version is published, but {expected!r} was expected")
             return
         if expected is None:
-            raise _PublicationRefused(f"version {published.tag!r} is published, but none was expected", published.tag)
-        version = self._versions.get(request.dataset, published.version)
-        accepted_names: set[str | None] = {published.tag, _version_id(published)}
+            raise _PublicationRefused(
+                f"version {current_entry.tag!r} is published, but none was expected", current_entry.tag
+            )
+        version = self._versions.get(request.dataset, current_entry.version)
+        accepted_names: set[str | None] = {current_entry.tag, _version_id(current_entry)}
         if version is not None:
             accepted_names |= {version.tag, version.key}
         if expected not in accepted_names:
-            raise _PublicationRefused(f"version {published.tag!r} is published, not {expected!r}", published.tag)
+            raise _PublicationRefused(
+                f"version {current_entry.tag!r} is published, not {expected!r}", current_entry.tag
+            )
 
-    def _rollback_target(self, request: PublicationRequest, published: PublicationEntry | None) -> Version:
+    def _rollback_target(self, request: PublicationRequest, current_entry: PublicationEntry | None) -> Version:
         """Find the version to roll back to: the previously published version, or the requested version.
 
         An unreadable version is not skipped: an older one would not match the other datasets that are rolled back.
         """
-        if published is None:
+        if current_entry is None:
             raise _PublicationRefused("nothing is published")
         if request.selector is not None:
             version = self._resolver.resolve(VersionRequest(request.dataset, request.selector)).version
             if not self._history.was_published(request.dataset, version.id):
                 raise _PublicationRefused(
-                    f"version {version.tag!r} was never published: publish it instead", published.tag
+                    f"version {version.tag!r} was never published: publish it instead", current_entry.tag
                 )
             return version
         layers = self._history.layers(request.dataset)
-        earlier_layers = [entry for entry in layers if entry.version != published.version]
+        earlier_layers = [entry for entry in layers if entry.version != current_entry.version]
         target = self._versions.get(request.dataset, earlier_layers[-1].version) if earlier_layers else None
         if target is None:
-            raise _PublicationRefused(f"nothing was published before version {published.tag!r}", published.tag)
+            raise _PublicationRefused(
+                f"nothing was published before version {current_entry.tag!r}", current_entry.tag
+            )
         return target
 
     def _write_entries(
         self,
         kind: PublicationKind,
-        planned: Iterable[_PlannedPublication],
+        planned_publications: Iterable[_PlannedPublication],
         actor: str,
         reason: str | None,
     ) -> list[PublicationOutcome]:
@@ -191,11 +197,11 @@ class Publisher:
             number = last_number + 1
         publication = number
         outcomes = []
-        for request, version, published in planned:
-            if published is not None and published.version == version.id:
-                outcomes.append(PublicationOutcome(request.dataset, version, published, published))
+        for request, version, current_entry in planned_publications:
+            if current_entry is not None and current_entry.version == version.id:
+                outcomes.append(PublicationOutcome(request.dataset, version, current_entry, current_entry))
                 continue
-            previous_number = published.number if published else None
+            previous_number = current_entry.number if current_entry else None
             entry = PublicationEntry(
                 number,
                 publication,
@@ -209,7 +215,7 @@ class Publisher:
                 reason,
             )
             self._db.execute(_ADD_ENTRY, self._org, *entry)
-            outcomes.append(PublicationOutcome(request.dataset, version, published, entry))
+            outcomes.append(PublicationOutcome(request.dataset, version, current_entry, entry))
             number += 1
         return outcomes
 

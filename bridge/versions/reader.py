@@ -103,12 +103,12 @@ class VersionReader:
         rows = self._db.fetch_all(_VISIBLE, self._org, dataset, NO_TIME_LIMIT)
         first_attempts = self._first_attempts(dataset, rows)
         version_id = _parse_id_or_none(name)
-        visible = [_version_from_row(row) for row in rows]
+        visible_versions = [_version_from_row(row) for row in rows]
         for attribute in ("id", "tag", "key"):
             requested = version_id if attribute == "id" else name
             groups = {
                 version.attempt_group
-                for version in visible
+                for version in visible_versions
                 if getattr(version, attribute) == requested and requested is not None
             }
             if len(groups) > 1:
@@ -127,7 +127,7 @@ class VersionReader:
         rows = self._db.fetch_for_ids(_BY_IDS, sorted(versions), self._org, dataset)
         invalidations = self._active_invalidations(dataset)
         return {
-            version.id: self._with_invalidations(dataset, version, invalidations)
+            version.id: self._add_invalidations(dataset, version, invalidations)
             for version in map(_version_from_row, rows)
         }
 
@@ -153,7 +153,7 @@ class VersionReader:
                 first_attempts[group_by_id[version]].invalid[partition] = reason
         return {group: first_attempts[group] for group in group_by_id.values()}
 
-    def _with_invalidations(
+    def _add_invalidations(
         self, dataset: bytes, version: Version, invalidations: Sequence[tuple[bytes, str, str]]
     ) -> Version:
         """Add the invalidations of a version and of other attempts at it."""

@@ -85,31 +85,31 @@ class VersionRegistry:
 
         If the top layer of a dataset contains only some partitions, the layers below are retained for the others.
         """
-        reasons: dict[bytes, list[str]] = {}
+        reasons_by_version: dict[bytes, list[str]] = {}
         for dataset in self.publications.published_datasets():
-            covered: set[str] = set()
+            covered_partitions: set[str] = set()
             for entry in reversed(self.publications.layers(dataset)):
                 version = self.versions.get(dataset, entry.version)
-                if covered and version is not None and version.partitions and covered.issuperset(version.partitions):
+                if version is not None and version.partitions and covered_partitions.issuperset(version.partitions):
                     continue
-                reasons.setdefault(entry.version, []).append("published")
+                reasons_by_version.setdefault(entry.version, []).append("published")
                 if version is None or version.partitions is None:
                     break
-                covered.update(version.partitions)
+                covered_partitions.update(version.partitions)
         for pin in self.pins.list_active():
-            reasons.setdefault(pin.version, []).append(f"pinned as {pin.name}")
-        return reasons
+            reasons_by_version.setdefault(pin.version, []).append(f"pinned as {pin.name}")
+        return reasons_by_version
 
     def discard(self, dataset: bytes, versions: Iterable[Version], reason: str, actor: str) -> DiscardOutcome:
         """Invalidate versions that are neither published nor pinned. Must be called within `transaction`.
 
         Versions that are already invalid keep their reason.
         """
-        retained = self.retained_versions()
+        retained_versions = self.retained_versions()
         outcome = DiscardOutcome([], {})
         for version in versions:
-            if version.id in retained:
-                outcome.retained[version.tag] = retained[version.id]
+            if version.id in retained_versions:
+                outcome.retained[version.tag] = retained_versions[version.id]
                 continue
             if WHOLE_VERSION not in version.invalid:
                 self.invalidations.invalidate(dataset, version, reason, actor)

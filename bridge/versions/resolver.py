@@ -99,8 +99,8 @@ class VersionResolver:
             if version is None:
                 raise StateConflict(f"the published version {entry.tag!r} is no longer a version of the dataset")
             if not partition or version.has_partition(partition):
-                readable = _require_readable(version, partition, f"the published version {version.tag!r}")
-                return Resolution(dataset, readable, "published", None, entry)
+                readable_version = _require_readable(version, partition, f"the published version {version.tag!r}")
+                return Resolution(dataset, readable_version, "published", None, entry)
         scope = f"of the partition {partition!r} " if partition else ""
         time_suffix = "" if as_of is None else " at that time"
         raise NotFound(f"no version {scope}of the dataset is published{time_suffix}")
@@ -135,10 +135,10 @@ class VersionResolver:
         version = self._versions.get(dataset, pin.version)
         if version is None:
             raise StateConflict(f"the pinned version {pin.tag!r} is no longer a version of the dataset")
-        readable = _require_readable(
+        readable_version = _require_readable(
             _require_partition(version, partition), partition, f"version {pin.tag!r}, which {name!r} pins,"
         )
-        return Resolution(dataset, readable, "pin", name)
+        return Resolution(dataset, readable_version, "pin", name)
 
     def _resolve_version_or_pin(self, request: VersionRequest) -> Resolution:
         name = request.selector.name

@@ -50,8 +50,8 @@ def parse_selector(selector: str, as_of: datetime | None = None) -> Selector:
 
 def to_micros(time: datetime) -> int:
     """Convert a time to microseconds. A time without a time zone is in UTC."""
-    zoned = time if time.tzinfo else time.replace(tzinfo=UTC)
-    return int(zoned.timestamp()) * 1_000_000 + zoned.microsecond
+    aware_time = time if time.tzinfo else time.replace(tzinfo=UTC)
+    return int(aware_time.timestamp()) * 1_000_000 + aware_time.microsecond
 
 
 def _parse_time(time: str) -> int:

@@ -90,8 +90,8 @@ class UnpinCommand(Command[PinResult], DatasetArgument, frozen=True, kw_only=Tru
     def execute(self, ctx: CommandContext) -> PinResult:
         with ctx.registry.transaction():
             dataset = None if self.id is None and self.name is None else self.group_id(ctx)
-            removed = ctx.registry.pins.unpin(self.pin, dataset)
-        return PinResult([pinned_version(ctx.dataset_name(pin.dataset), pin) for pin in removed])
+            removed_pins = ctx.registry.pins.unpin(self.pin, dataset)
+        return PinResult([pinned_version(ctx.dataset_name(pin.dataset), pin) for pin in removed_pins])
 
 
 class InvalidateCommand(Command[VersionValidity], DatasetArgument, frozen=True, kw_only=True):
@@ -118,10 +118,9 @@ class InvalidateCommand(Command[VersionValidity], DatasetArgument, frozen=True, 
                 outcome = registry.invalidations.revoke(dataset, version, actor, partition)
             else:
                 outcome = registry.invalidations.invalidate(dataset, version, self.reason or "", actor, partition)
-            published = registry.publications.current(dataset)
-        return version_validity(
-            ctx.dataset_name(dataset), outcome, published=published is not None and published.version == version.id
-        )
+            current_entry = registry.publications.current(dataset)
+        is_published = current_entry is not None and current_entry.version == version.id
+        return version_validity(ctx.dataset_name(dataset), outcome, published=is_published)
 
 
 class DiscardResult(msgspec.Struct, frozen=True):

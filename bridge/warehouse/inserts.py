@@ -28,14 +28,14 @@ def insert_statements(db: Database, org: str, dialect: WarehouseDialect, table_s
 
     OL_SCHEMA_VERSION is left out, because the DDL fills it.
     """
-    in_transaction = dialect in {WarehouseDialect.sqlite, WarehouseDialect.postgresql}
-    if in_transaction:
+    uses_transaction = dialect in {WarehouseDialect.sqlite, WarehouseDialect.postgresql}
+    if uses_transaction:
         yield "BEGIN;\n"
     with db.snapshot():
         for table in table_set.tables:
             if table is not ol_schema_version:
                 yield from _batch_statements(dialect, table, _read_rows(db, org, dialect, table))
-    if in_transaction:
+    if uses_transaction:
         yield "COMMIT;\n"
 
 

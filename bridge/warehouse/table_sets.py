@@ -62,14 +62,19 @@ def _lineage_edge_query() -> sa.Select[Any]:
 
 def _dataset_lineage_query() -> sa.Select[Any]:
     """Select the pairs of input and output datasets of each job."""
-    read, written, run, job = ol_run_input.alias("i"), ol_run_output.alias("o"), ol_run.alias("r"), ol_job.alias("j")
+    inputs, outputs, run, job = (
+        ol_run_input.alias("i"),
+        ol_run_output.alias("o"),
+        ol_run.alias("r"),
+        ol_job.alias("j"),
+    )
     source, target = ol_dataset.alias("source_ds"), ol_dataset.alias("target_ds")
-    joined = read.join(written, _join_condition(read, written, "run_id")).join(
-        run, _join_condition(read, run, "run_id")
+    joined = inputs.join(outputs, _join_condition(inputs, outputs, "run_id")).join(
+        run, _join_condition(inputs, run, "run_id")
     )
     joined = joined.join(job, _join_condition(run, job, "job_id"))
-    joined = joined.join(source, _join_condition(read, source, "dataset_id")).join(
-        target, _join_condition(written, target, "dataset_id")
+    joined = joined.join(source, _join_condition(inputs, source, "dataset_id")).join(
+        target, _join_condition(outputs, target, "dataset_id")
     )
     names: list[sa.ColumnElement[Any]] = []
     for endpoint, end_table in (("source", source), ("target", target), ("job", job)):
@@ -81,8 +86,8 @@ def _dataset_lineage_query() -> sa.Select[Any]:
         ]
     run_count = sa.func.count(sa.distinct(run.c.run_id)).label("runs")
     latest = sa.func.max(run.c.event_time).label("last_event_time")
-    query = sa.select(read.c.org_id, *names, run_count, latest).select_from(joined)
-    return query.group_by(read.c.org_id, *names)
+    query = sa.select(inputs.c.org_id, *names, run_count, latest).select_from(joined)
+    return query.group_by(inputs.c.org_id, *names)
 
 
 def _column_lineage_query() -> sa.Select[Any]:

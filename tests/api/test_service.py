@@ -56,7 +56,7 @@ async def send_while_blocked(
     first = asyncio.create_task(api.send(run_event(run=1)))
     await wait_until(writer.entered.is_set)
     waiting = [asyncio.create_task(api.send(run_event(run=2 + i))) for i in range(count)]
-    await wait_until(lambda: api.committer.pending_events() == count)
+    await wait_until(lambda: api.committer.pending_event_count() == count)
     return [first, *waiting]
 
 
@@ -137,7 +137,7 @@ def test_waiting_events_are_written_on_shutdown(tmp_path: Path) -> None:
 
     async def send(api: RunningService) -> list[asyncio.Task[object]]:
         tasks: list[asyncio.Task[object]] = [asyncio.create_task(api.send(run_event(run=i))) for i in range(1, 6)]
-        await wait_until(lambda: sum(writer.groups) + api.committer.pending_events() == 5)
+        await wait_until(lambda: sum(writer.groups) + api.committer.pending_event_count() == 5)
         writer.release.set()
         return tasks
 

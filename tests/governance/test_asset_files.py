@@ -11,7 +11,7 @@ import yaml
 from bridge.governance.asset import AssetFile, governance_facet
 from bridge.governance.asset_files import AssetLoader, load_assets
 from bridge.governance.facets import combine_assets
-from bridge.governance.pull import edit_file, write_file
+from bridge.governance.pull import plan_file_edit, write_file
 from bridge.governance.yaml_editor import edit_asset_text
 from bridge.settings.yaml_model import json_schema
 from bridge.store.governance_facets import CONTRACT, EXPECTATIONS, GOVERNANCE, SLA
@@ -147,7 +147,7 @@ def test_edit_keeps_whitespace_and_line_ends(tmp_path: Path, end: str) -> None:
     file = tmp_path / "t.yaml"
     file.write_bytes(text.replace("\n", end).encode())
     own = load_assets([file]).loaded[0]
-    edit = edit_file(own, governance_facet(own.asset), {("description",): "new"}, ())
+    edit = plan_file_edit(own, governance_facet(own.asset), {("description",): "new"}, ())
     assert edit.problems == ()
     assert edit.after == (text.rstrip("\n") + "\n  description: new\n").replace("\n", end)
     assert write_file(edit) is None
@@ -158,14 +158,14 @@ def test_edit_keeps_whitespace_and_line_ends(tmp_path: Path, end: str) -> None:
 def test_file_errors_are_reported(tmp_path: Path) -> None:
     own = write_asset(tmp_path, asset_with_governance(tags=["a"])) and load_assets([tmp_path]).loaded[0]
     change = {("description",): "new"}
-    edit = edit_file(own, governance_facet(own.asset), change, ())
+    edit = plan_file_edit(own, governance_facet(own.asset), change, ())
     for text, message in (("asset: [", "is not YAML"), ("asset: 1", "asset: "), ("\0", "is not YAML")):
         Path(own.source).write_text(text, encoding="utf-8")
-        failed = edit_file(own, governance_facet(own.asset), change, ())
+        failed = plan_file_edit(own, governance_facet(own.asset), change, ())
         assert not failed.patch
         assert message in failed.problems[0]
     Path(own.source).unlink()
-    assert "cannot be read" in edit_file(own, governance_facet(own.asset), change, ()).problems[0]
+    assert "cannot be read" in plan_file_edit(own, governance_facet(own.asset), change, ()).problems[0]
     tmp_path.rmdir()
     assert "cannot be written" in (write_file(edit) or "")
 
@@ -176,7 +176,7 @@ def test_edit_of_file_excludes_fields_of_other_assets(tmp_path: Path) -> None:
     pattern = asset("*", governance={"tags": ["all"], "retention_days": 3})
     combined = combine_assets([pattern.asset, own.asset])[GOVERNANCE]
     changes = {("tags",): frozenset({"a", "new"}), ("retentionDays",): None}
-    edit = edit_file(own, combined, changes, ())
+    edit = plan_file_edit(own, combined, changes, ())
     assert yaml.safe_load(edit.after)["asset"]["governance"]["tags"] == ["a", "new"]
     problem = "was removed in OpenMetadata, but is set by other asset files"
     assert edit.problems == (

@@ -85,7 +85,7 @@ def test_push_of_all_fields_is_idempotent(synced: OpenMetadataHarness) -> None:
     )  # fmt: skip
     before = Person(synced.standin).request("GET", f"tables/name/{TABLE_FQN}")["version"]
     synced.calls.clear()
-    assert push(asset_sync, COMPLETE_ASSET)["t"].changed is False
+    assert push(asset_sync, COMPLETE_ASSET)["t"].has_changed is False
     assert synced.calls == {}
     applied, plans = asset_sync.plan([COMPLETE_ASSET])
     assert (applied.changes, [item.has_differences for item in plans]) == ([], [False])

@@ -56,7 +56,7 @@ class WatcherHarness:
             self.synced.clock.wait(2)
             poll = self.watcher.poll()
             self.synced.converge()
-            if not (poll.changed or poll.events or poll.imported):
+            if not (poll.changed_count or poll.event_count or poll.imported_count):
                 return poll
         raise AssertionError("does not converge")
 
@@ -112,7 +112,7 @@ def test_unchanged_state_causes_no_events(harness: WatcherHarness) -> None:
     version = harness.table()["version"]
     for _ in range(5):
         poll = harness.converge()
-        assert (poll.changed, poll.events, poll.imported) == (0, 0, 0)
+        assert (poll.changed_count, poll.event_count, poll.imported_count) == (0, 0, 0)
     assert harness.table()["version"] == version
 
 
@@ -169,7 +169,7 @@ def test_invalid_file_keeps_its_last_state(harness: WatcherHarness) -> None:
     (harness.folder / "t.yaml").write_text("asset: {name: t", encoding="utf-8")
     write_asset(harness.folder, asset_with_governance("u", tags=["b"]))
     harness.clock += 100
-    assert harness.watcher.poll().problems == 1
+    assert harness.watcher.poll().problem_count == 1
     harness.synced.converge()
     assert harness.tags() == {"LineageBridge.a"}
 
@@ -197,7 +197,7 @@ def test_contracts_are_checked(harness: WatcherHarness) -> None:
     content["asset"]["schema"] = [{"name": "k"}, {"name": "gone"}]
     file.write_text(yaml.safe_dump(content), encoding="utf-8")
     harness.clock += 100
-    (check,) = harness.watcher.poll().contracts
+    (check,) = harness.watcher.poll().contract_checks
     assert check.violations == ["gone is missing"]
 
 

@@ -73,7 +73,7 @@ def test_groups_do_not_split_requests(writer: FailingWriter) -> None:
         await asyncio.gather(
             *(committer.commit(items) for items in requests), committer.commit([item(n) for n in range(9)], END)
         )
-        assert (committer.pending_events(), committer.is_healthy) == (0, True)
+        assert (committer.pending_event_count(), committer.is_healthy) == (0, True)
         await committer.close()
 
     asyncio.run(scenario())
@@ -180,7 +180,7 @@ def test_age_of_oldest_event_grows_while_store_is_busy() -> None:
         behind = asyncio.create_task(committer.commit([item(2)]))
         await wait_for_attempts(writer, 4)
         clock.seconds += 4
-        assert (committer.oldest_age(), committer.pending_events()) == (11, 1)
+        assert (committer.oldest_age(), committer.pending_event_count()) == (11, 1)
         writer.error = None
         await asyncio.gather(waiting, behind)
         assert committer.oldest_age() == 0

@@ -12,7 +12,7 @@ HOUR = 3_600_000_000
 def list_pins(version_store: VersionStore, *, expired: bool = False) -> list[tuple[str, str, int]]:
     return [
         (pin.name, pin.tag, pin.expires_at - START)
-        for pin in version_store.registry.pins.list_page(100, expired=expired)
+        for pin in version_store.registry.pins.list_page(100, include_expired=expired)
     ]
 
 

@@ -42,7 +42,7 @@ def test_version_is_published_by_any_of_its_names(version_store: VersionStore, n
     ("published", "expected", "to", "message"),
     [
         (None, None, "o1", None),
-        (None, "o1", "o2", "'o1' is not published: no version is"),
+        (None, "o1", "o2", "no version is published, but 'o1' was expected"),
         ("o1", "o1", "o2", None),
         ("o1", None, "o2", "'o1' is published, but none was expected"),
         ("o2", "o1", "o1", "'o2' is published, not 'o1'"),

@@ -25,29 +25,27 @@ PermissionsByEntity = dict[str, dict[str, str]]
 
 def check(client: OpenMetadataClient, settings: OpenMetadataSettings) -> Iterator[Finding]:
     """Compare the bot's permissions with the permissions that sync needs."""
+    reason = ""
     try:
-        access = client.permissions()
+        permissions = client.permissions()
     except TargetRejected as error:
-        access = {}
-        reason = f" ({error})"
-    else:
-        reason = ""
-    if not access:
+        permissions, reason = {}, f" ({error})"
+    if not permissions:
         message = f"unknown: the server does not report the user's permissions{reason}"
         yield Finding(Level.warning, "rights", message, "check the policies of the bot in OpenMetadata")
         return
-    missing = _missing_permissions(access, settings, _REQUIRED_KINDS)
-    missing_optional = _missing_permissions(access, settings, _OPTIONAL_KINDS)
-    if settings.sync.track_lineage and not _can_edit_lineage(access):
+    missing = _missing_permissions(permissions, settings, _REQUIRED_KINDS)
+    missing_optional = _missing_permissions(permissions, settings, _OPTIONAL_KINDS)
+    if settings.sync.track_lineage and not _can_edit_lineage(permissions):
         missing.append("EditLineage of lineage")
     missing_delete = [
-        f"Delete of {kind}" for kind in _DELETED_KINDS if access.get(kind, {}).get("Delete") != _ALLOWED
+        f"Delete of {kind}" for kind in _DELETED_KINDS if permissions.get(kind, {}).get("Delete") != _ALLOWED
     ]
     conditional = [
         f"{operation} of {kind}"
         for kind in (*_REQUIRED_KINDS, *_OPTIONAL_KINDS)
         for operation in _required_operations(kind, settings)
-        if access.get(kind, {}).get(operation) in _CONDITIONAL
+        if permissions.get(kind, {}).get(operation) in _CONDITIONAL
     ]
     if missing:
         yield Finding(Level.error, "rights", f"missing: {', '.join(missing)}", _POLICY_REMEDY)
@@ -61,12 +59,12 @@ def check(client: OpenMetadataClient, settings: OpenMetadataSettings) -> Iterato
         message = f"depends on the entity: {', '.join(conditional)}"
         yield Finding(Level.warning, "rights", message, "check the conditions in the policies of the bot")
     if not (missing or missing_optional or missing_delete or conditional):
-        yield Finding(Level.ok, "rights", _sufficient_message(access))
+        yield Finding(Level.ok, "rights", _sufficient_message(permissions))
 
 
-def _sufficient_message(access: PermissionsByEntity) -> str:
+def _sufficient_message(permissions: PermissionsByEntity) -> str:
     message = "the server reports all permissions that sync needs (read only, not tested by writing)"
-    if access.get("table", {}).get("EditDisplayName") in {None, _ALLOWED}:
+    if permissions.get("table", {}).get("EditDisplayName") in {None, _ALLOWED}:
         return message
     return f"{message}; display names can be added but not changed (EditDisplayName is denied)"
 
@@ -81,21 +79,21 @@ def _required_operations(kind: str, settings: OpenMetadataSettings) -> Iterator[
 
 
 def _missing_permissions(
-    access: PermissionsByEntity, settings: OpenMetadataSettings, kinds: tuple[str, ...]
+    permissions: PermissionsByEntity, settings: OpenMetadataSettings, kinds: tuple[str, ...]
 ) -> list[str]:
     """List the missing permissions by operation; skips optional kinds that the server does not know."""
     kinds_by_operation: dict[str, list[str]] = {}
     for kind in kinds:
-        if kind not in access and kind in _OPTIONAL_KINDS:
+        if kind not in permissions and kind in _OPTIONAL_KINDS:
             continue
         for operation in _required_operations(kind, settings):
-            if access.get(kind, {}).get(operation) not in {_ALLOWED, *_CONDITIONAL}:
+            if permissions.get(kind, {}).get(operation) not in {_ALLOWED, *_CONDITIONAL}:
                 kinds_by_operation.setdefault(operation, []).append(kind)
     return [
         f"{operation} of {' and '.join(missing_kinds)}" for operation, missing_kinds in kinds_by_operation.items()
     ]
 
 
-def _can_edit_lineage(access: PermissionsByEntity) -> bool:
-    permissions = access.get("lineage") or access.get("table") or {}
-    return _ALLOWED in {permissions.get("EditLineage"), permissions.get("EditAll")}
+def _can_edit_lineage(permissions: PermissionsByEntity) -> bool:
+    lineage_permissions = permissions.get("lineage") or permissions.get("table") or {}
+    return _ALLOWED in {lineage_permissions.get("EditLineage"), lineage_permissions.get("EditAll")}

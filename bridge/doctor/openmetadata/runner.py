@@ -105,7 +105,7 @@ def _check_server(
     try:
         user = client.current_user()
     except LineageBridgeError as error:
-        yield server.report_rejected_token(error, client.url)
+        yield server.report_failed_login(error, client.url)
         yield from skip_checks(_USER_CHECKS, "the server did not accept the token")
         return
     yield Finding(Level.ok, "token", "accepted by the server")

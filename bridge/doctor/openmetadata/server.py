@@ -28,7 +28,8 @@ _LOGIN_SERVER_DOWN = "check openmetadata.auth.token_url and that this machine ca
 _DEFAULT_REMEDY = "check that it is a token of this server (see docs/guides/openmetadata.md)"
 
 
-def report_rejected_token(error: Exception, host: str) -> Finding:
+def report_failed_login(error: Exception, host: str) -> Finding:
+    """Report a rejected token, or the server that did not respond to the login."""
     message = str(error)
     if isinstance(error, Unreachable | TargetUnavailable):
         remedy = _SERVER_DOWN if message.startswith(host) else _LOGIN_SERVER_DOWN
