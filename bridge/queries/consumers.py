@@ -2,7 +2,7 @@
 
 from typing import Literal, NamedTuple
 
-from bridge.queries.query import Cursor, Limit, Page, QueryContext, paginate, read_cursor
+from bridge.queries.query import Cursor, Limit, Page, QueryContext, paginate, parse_cursor
 from bridge.queries.subject import DatasetSubjectQuery
 from bridge.store.governance_facets import read_owners
 from bridge.store.job_families import logical_jobs
@@ -32,6 +32,8 @@ class Consumer(NodeReference, frozen=True):
 
 
 class _Reader(NamedTuple):
+    """What is known about a logical job that reads the dataset."""
+
     declared_only: bool
     first_seen: int
     last_seen: int
@@ -48,24 +50,25 @@ class ConsumersQuery(DatasetSubjectQuery[Page[Consumer]], frozen=True, kw_only=T
     def run(self, ctx: QueryContext) -> Page[Consumer]:
         readers = self._find_readers(ctx)
         names = ctx.graph().job_names(readers)
-        after = read_cursor(self.after, tuple[str, str]) or ("", "")
-        candidates = sorted((*names[job], job) for job in readers if names[job] > after)
-        page, next_cursor = paginate(candidates, self.limit, lambda candidate: candidate[:2])
-        owners = read_owners(ctx.db, ctx.org, [job for *_, job in page])
-        return Page(
-            [
-                Consumer(
-                    format_id(job), namespace, name, owners.get(job, []),
-                    "declared" if readers[job].declared_only else "observed",
-                    format_timestamp(readers[job].first_seen), format_timestamp(readers[job].last_seen),
-                )
-                for namespace, name, job in page
-            ],
-            next_cursor,
-        )  # fmt: skip
+        after = parse_cursor(self.after, tuple[str, str]) or ("", "")
+        remaining_jobs = sorted((job for job in readers if names[job] > after), key=lambda job: (names[job], job))
+        page, next_cursor = paginate(remaining_jobs, self.limit, lambda job: names[job])
+        owners = read_owners(ctx.db, ctx.org, page)
+        consumers = [
+            Consumer(
+                format_id(job),
+                *names[job],
+                owners=owners.get(job, []),
+                evidence="declared" if readers[job].declared_only else "observed",
+                first_seen=format_timestamp(readers[job].first_seen),
+                last_seen=format_timestamp(readers[job].last_seen),
+            )
+            for job in page
+        ]
+        return Page(consumers, next_cursor)
 
     def _find_readers(self, ctx: QueryContext) -> dict[bytes, _Reader]:
-        """Find the logical jobs that read the dataset. One observed run outweighs any declaration."""
+        """Find the logical jobs that read the dataset, which count as observed if any run reports it."""
         rows = ctx.db.fetch_all(_READERS, ctx.org, self.group_id(ctx))
         logical_jobs_by_job = logical_jobs(ctx.db, ctx.org, ctx.rule, {job for job, *_ in rows})
         readers: dict[bytes, _Reader] = {}

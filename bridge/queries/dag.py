@@ -118,18 +118,18 @@ class DagQuery(Query[DagResult], frozen=True, kw_only=True):
             and dependency.after in selected_names
             and dependency.before != dependency.after
         )
-        found = list(islice(candidates, self.most + 1))
-        dependencies = found[: self.most]
+        dependencies = list(islice(candidates, self.most))
+        is_truncated = next(candidates, None) is not None
         listed_names = selected_names | {dependency.before: names[dependency.before] for dependency in dependencies}
-        datasets = graph.dataset_names({dependency.dataset for dependency in dependencies if dependency.dataset})
+        dataset_names = graph.dataset_names({dependency.dataset for dependency in dependencies if dependency.dataset})
         ordered_jobs = sorted(selected_names, key=lambda job: (*selected_names[job], job))
         return DagResult(
             [
                 _dag_process(job, listed_names[job], active_definitions.get(job), ctx.org)
                 for job in sorted(listed_names, key=lambda job: (*listed_names[job], job))
             ],
-            [dependency.to_result(datasets) for dependency in dependencies],
-            "size" if len(found) > self.most else None,
+            [dependency.to_result(dataset_names) for dependency in dependencies],
+            "size" if is_truncated else None,
             _find_cycles(usage, declared, ordered_jobs),
             _find_unproduced_datasets(ctx, usage, ordered_jobs, active_definitions.keys()),
         )
@@ -170,20 +170,24 @@ class _ReadersAndWriters(NamedTuple):
 
 
 class _JobDependency(NamedTuple):
+    """A dependency between logical jobs. `declared` is the JSON of a declared dependency's metadata, if any."""
+
     before: bytes
     after: bytes
     dataset: bytes | None = None
     declared: str | None = None
     observed: bool = True
 
-    def to_result(self, datasets: dict[bytes, QualifiedName]) -> Dependency:
-        declared = _decoder.decode(self.declared) if self.declared else None
+    def to_result(self, dataset_names: dict[bytes, QualifiedName]) -> Dependency:
+        declared = None
+        if self.declared:
+            declared = {key: value for key, value in _decoder.decode(self.declared).items() if value}
         return Dependency(
             format_id(self.before),
             format_id(self.after),
             "inferred" if self.dataset else "declared",
-            node_reference(self.dataset, datasets[self.dataset]) if self.dataset else None,
-            {key: value for key, value in declared.items() if value} if declared is not None else None,
+            node_reference(self.dataset, dataset_names[self.dataset]) if self.dataset else None,
+            declared,
             self.observed,
         )
 
@@ -192,8 +196,8 @@ def _declared_dependencies(
     rows: list[tuple[Any, ...]], logical_jobs_by_job: dict[bytes, set[bytes]]
 ) -> Iterator[_JobDependency]:
     for before, after, metadata in rows:
-        for jobs in product(sorted(logical_jobs_by_job[before]), sorted(logical_jobs_by_job[after])):
-            yield _JobDependency(*jobs, declared=metadata)
+        for before_job, after_job in product(sorted(logical_jobs_by_job[before]), sorted(logical_jobs_by_job[after])):
+            yield _JobDependency(before_job, after_job, declared=metadata)
 
 
 def _readers_and_writers(
@@ -222,7 +226,10 @@ def _inferred_dependencies(usage: _ReadersAndWriters) -> Iterator[_JobDependency
 def _find_cycles(
     usage: _ReadersAndWriters, declared: Iterable[_JobDependency], ordered_jobs: list[bytes]
 ) -> list[list[str]]:
-    """Find processes that depend on each other. Datasets are nodes too, to avoid an edge per writer and reader."""
+    """Find processes that depend on each other.
+
+    Datasets are nodes as well: an edge from every writer to every reader of a dataset could be too many.
+    """
     positions = {job: index for index, job in enumerate(ordered_jobs)}
     successors: dict[_Node, list[_Node]] = {job: [] for job in ordered_jobs}
     for dataset in usage.writers.keys() & usage.readers.keys():
@@ -245,13 +252,15 @@ def _find_unproduced_datasets(
     ctx: QueryContext, usage: _ReadersAndWriters, ordered_jobs: list[bytes], registered_processes: Collection[bytes]
 ) -> list[UnproducedDataset]:
     """Find inputs that no job writes. Inputs of integration jobs are ignored, because many are raw files."""
-    readers_by_dataset = {dataset: jobs for dataset, jobs in usage.readers.items() if dataset not in usage.writers}
-    jobs = {job for readers in readers_by_dataset.values() for job in readers}
-    relevant_jobs = {job for (job,) in ctx.db.fetch_for_ids(_WITHOUT_INTEGRATION, sorted(jobs), ctx.org)}
+    readers_by_dataset = {
+        dataset: readers for dataset, readers in usage.readers.items() if dataset not in usage.writers
+    }
+    all_readers = {job for readers in readers_by_dataset.values() for job in readers}
+    relevant_jobs = {job for (job,) in ctx.db.fetch_for_ids(_WITHOUT_INTEGRATION, sorted(all_readers), ctx.org)}
     relevant_jobs.update(registered_processes)
     reader_ids: dict[bytes, list[str]] = {}
-    for dataset, dataset_readers in readers_by_dataset.items():
-        relevant_readers = [job for job in ordered_jobs if job in dataset_readers and job in relevant_jobs]
+    for dataset, readers in readers_by_dataset.items():
+        relevant_readers = [job for job in ordered_jobs if job in readers and job in relevant_jobs]
         if relevant_readers:
             reader_ids[dataset] = [format_id(job) for job in relevant_readers]
     names = ctx.graph().dataset_names(reader_ids)

@@ -78,7 +78,9 @@ class DatasetQuery(DatasetSubjectQuery[DatasetResult], frozen=True, kw_only=True
         dataset_key = (ctx.org, dataset)
         governance = read_facets(ctx.db, ctx.org, [dataset], GOVERNANCE).get(dataset) or {}
         owners = read_owners(ctx.db, ctx.org, [dataset]).get(dataset, [])
-        ((full_name, description, format_, status, created, updated),) = ctx.db.fetch_all(_DATASET, *dataset_key)
+        ((full_name, description, format_, status, created_at, updated_at),) = ctx.db.fetch_all(
+            _DATASET, *dataset_key
+        )
         return DatasetResult(
             id=format_id(dataset),
             namespace=name.namespace,
@@ -88,11 +90,11 @@ class DatasetQuery(DatasetSubjectQuery[DatasetResult], frozen=True, kw_only=True
             format=format_,
             owners=governance.get("owners") or owners,
             status=status,
-            created_at=created,
-            updated_at=updated,
+            created_at=created_at,
+            updated_at=updated_at,
             aliases=_aliases(ctx, dataset),
-            renamed_from=_renamed_datasets(ctx, dataset, "target", "source"),
-            renamed_to=_renamed_datasets(ctx, dataset, "source", "target"),
+            renamed_from=_renamed_datasets(ctx, dataset, side="target", other_side="source"),
+            renamed_to=_renamed_datasets(ctx, dataset, side="source", other_side="target"),
             fields=[
                 Field(*column)
                 for (columns,) in ctx.db.fetch_all(_SCHEMA, *dataset_key)
@@ -114,7 +116,8 @@ def _aliases(ctx: QueryContext, dataset: bytes) -> list[NodeReference]:
     ]
 
 
-def _renamed_datasets(ctx: QueryContext, dataset: bytes, side: str, other_side: str) -> list[NodeReference]:
+def _renamed_datasets(ctx: QueryContext, dataset: bytes, *, side: str, other_side: str) -> list[NodeReference]:
+    """List the datasets on the other side of renames that have this dataset as source or target."""
     sql = _RENAMED.format(side=side, other_side=other_side)
     groups = [group for (group,) in ctx.db.fetch_all(sql, ctx.org, dataset)]
     names = ctx.graph().dataset_names(groups)

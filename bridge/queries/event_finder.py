@@ -45,6 +45,7 @@ class EventReference(msgspec.Struct, frozen=True):
 
 
 def decode_order(order: bytes) -> RegisterOrder:
+    """Decode the bytes by which the assertions of a register are ordered."""
     rank, micros, content_hash = _ORDER.unpack(order)
     return RegisterOrder(rank, micros - _SIGN_OFFSET, content_hash)
 
@@ -70,13 +71,13 @@ class EventFinder:
         self._entries: dict[int, list[_EventIndexEntry]] = {}
 
     def find(
-        self, micros: int, mentioning: Iterable[bytes], content_hash: bytes | None = None
+        self, micros: int, mentioned_ids: Iterable[bytes], content_hash: bytes | None = None
     ) -> list[EventReference]:
         """Find the events at a time that mention any of these ids.
 
-        If some of these events have a facet with this content, only those are returned.
+        If any of these events has a facet with this content, only the events with such a facet are returned.
         """
-        ids = frozenset(mentioning)
+        ids = frozenset(mentioned_ids)
         entries = [entry for entry in self._entries_at(micros) if ids & entry.mentioned_ids]
         with_content = [entry for entry in entries if content_hash in entry.facet_digests]
         return [entry.reference for entry in with_content or entries]

@@ -65,16 +65,19 @@ class EventsQuery(Query[EventsResult], frozen=True, kw_only=True):
     def run(self, ctx: QueryContext) -> EventsResult:
         last_stable_seq = ctx.db.last_stable_seq()
         if self.after is None:
-            rows = ctx.db.fetch_all(_NEWEST, ctx.org, last_stable_seq, self.limit)[::-1]
+            newest_first = ctx.db.fetch_all(_NEWEST, ctx.org, last_stable_seq, self.limit)
+            rows = list(reversed(newest_first))
         else:
             rows = ctx.db.fetch_all(_AFTER, ctx.org, self.after, last_stable_seq, self.limit)
         records = [event_record(row) for row in rows]
-        return EventsResult(records, records[-1].seq if records else self.after or 0)
+        last_seq = records[-1].seq if records else self.after or 0
+        return EventsResult(records, last_seq)
 
 
 def event_record(row: tuple[Any, ...]) -> EventRecord:
+    """Build the record of an event from a row of `_COLUMNS`."""
     seq, hash_, event_type, event_time, received_at, source, historical, receipts, notes, failure, payload = row
-    sent = zstandard.decompress(payload).removeprefix(_BOM)
+    event_json = zstandard.decompress(payload).removeprefix(_BOM)
     return EventRecord(
         seq,
         hash_.hex(),
@@ -86,5 +89,5 @@ def event_record(row: tuple[Any, ...]) -> EventRecord:
         receipts,
         msgspec.json.decode(notes, type=list[str]) if notes else [],
         failure,
-        msgspec.Raw(msgspec.json.format(sent, indent=-1)),
+        msgspec.Raw(msgspec.json.format(event_json, indent=-1)),
     )

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from bridge.queries.event_finder import EventFinder, EventReference, RegisterOrder, decode_order, rank_name
+from bridge.queries.event_finder import EventFinder, EventReference, decode_order, rank_name
 from bridge.queries.lineage import ColumnHopResult, hop_results
 from bridge.queries.query import QueryContext
 from bridge.queries.subject import DatasetSubjectQuery, Namespace, require_column
@@ -153,6 +153,7 @@ class ExplainQuery(DatasetSubjectQuery[Explanation], frozen=True, kw_only=True):
         return Explanation(dataset, facts=list(_read_facts(ctx, target)))
 
     def _read_assertions(self, ctx: QueryContext, source: bytes, target: bytes) -> list[Assertion]:
+        """List the reasons for an edge: stored edges, runs that read and wrote, and renames."""
         parameters = (ctx.org, source, target, self.limit)
         node_ids = _member_ids(ctx, source) | _member_ids(ctx, target)
         finder = EventFinder(ctx)
@@ -165,12 +166,12 @@ class ExplainQuery(DatasetSubjectQuery[Explanation], frozen=True, kw_only=True):
             ("renamed", NO_ID, renamed_at, renamed_at, run)
             for run, renamed_at in ctx.db.fetch_all(_RENAMED, *parameters)
         ]
-        jobs = ctx.graph().job_names({job for _, job, *_ in reasons if job != NO_ID})
+        job_names = ctx.graph().job_names({job for _, job, *_ in reasons if job != NO_ID})
         return [
             Assertion(
                 evidence,
                 _EVIDENCE_SOURCES[evidence],
-                node_reference(job, jobs[job]) if job != NO_ID else None,
+                node_reference(job, job_names[job]) if job != NO_ID else None,
                 run,
                 format_timestamp(first_seen),
                 format_timestamp(last_seen),
@@ -187,13 +188,13 @@ class ExplainQuery(DatasetSubjectQuery[Explanation], frozen=True, kw_only=True):
             ColumnHop((target_id, target_field), (source_id, source_field), type_, subtype, bool(masking), job)
             for target_id, target_field, source_id, source_field, type_, subtype, masking, job, *_ in rows
         ]
-        for hop, (*_, active, run, discovered) in zip(hop_results(ctx.graph(), hops), rows, strict=True):
+        for hop, (*_, is_active, run, discovered_at) in zip(hop_results(ctx.graph(), hops), rows, strict=True):
             yield ColumnDerivation(
                 hop,
-                bool(active),
+                bool(is_active),
                 run,
-                format_timestamp(discovered),
-                _find_events(finder, (discovered,), node_ids, run),
+                format_timestamp(discovered_at),
+                _find_events(finder, (discovered_at,), node_ids, run),
             )
 
 
@@ -208,6 +209,7 @@ def _member_ids(ctx: QueryContext, dataset: bytes) -> set[bytes]:
 def _find_events(
     finder: EventFinder, times: Iterable[int], node_ids: set[bytes], run: str | None
 ) -> list[EventReference]:
+    """Find the events of a run, or of any run, at these times that mention any of the nodes."""
     events = [event for time in sorted(set(times)) for event in finder.find(time, node_ids)]
     return [event for event in events if run is None or event.run_id == run]
 
@@ -218,10 +220,10 @@ def _read_facts(ctx: QueryContext, dataset: bytes) -> Iterator[Fact]:
     finder = EventFinder(ctx)
     winners: dict[str, tuple[bytes, str | None]] = {}
     for fact, order, value in ctx.db.fetch_all(_REGISTERS, ctx.org, dataset, NO_ID):
-        highest_order, _ = winners.get(fact, (b"", None))
-        if order > highest_order:
+        winning_order, _ = winners.get(fact, (b"", None))
+        if order > winning_order:
             winners[fact] = order, value
     for fact, (order, value) in sorted(winners.items()):
-        winning_order: RegisterOrder = decode_order(order)
-        events = finder.find(winning_order.micros, node_ids, winning_order.content_hash)
-        yield Fact(fact, value, rank_name(winning_order.rank), format_timestamp(winning_order.micros), events)
+        rank, micros, content_hash = decode_order(order)
+        events = finder.find(micros, node_ids, content_hash)
+        yield Fact(fact, value, rank_name(rank), format_timestamp(micros), events)

@@ -15,5 +15,6 @@ def read_received_facets(ctx: QueryContext, owner: bytes) -> dict[str, msgspec.R
 
 
 def latest_facets(rows: list[tuple[str, str | None]]) -> dict[str, msgspec.Raw]:
-    """Return the last facet of each name, without deleted facets."""
-    return {name: msgspec.Raw(body.encode()) for name, body in sorted(dict(rows).items()) if body is not None}
+    """Return facets by name. Of several rows with one name, the last one counts; a null body means deleted."""
+    latest_bodies = dict(rows)
+    return {name: msgspec.Raw(body.encode()) for name, body in sorted(latest_bodies.items()) if body is not None}

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from bridge.queries.query import Cursor, Limit, Page, Query, QueryContext, paginate, read_cursor
+from bridge.queries.query import Cursor, Limit, Page, Query, QueryContext, paginate, parse_cursor
 from bridge.queries.subject import DatasetSubjectQuery
 from bridge.store.governance_facets import CONTRACT, EXPECTATIONS, GOVERNANCE, SLA, read_facets
 from bridge.store.lineage.graph import QualifiedName
@@ -89,7 +89,7 @@ class ContractViolationsQuery(Query[Page[ContractResult]], frozen=True, kw_only=
 
     def run(self, ctx: QueryContext) -> Page[ContractResult]:
         before, before_id = _AFTER_ALL_RESULTS
-        if (cursor := read_cursor(self.after, tuple[int, str])) is not None:
+        if (cursor := parse_cursor(self.after, tuple[int, str])) is not None:
             before, id_hex = cursor
             before_id = bytes.fromhex(id_hex)
         rows = ctx.db.fetch_all(_VIOLATIONS, ctx.org, CONTRACT_CHECK_NAME, before, before_id, self.limit + 1)

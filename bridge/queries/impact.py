@@ -56,6 +56,7 @@ class ImpactQuery(DatasetSubjectQuery[ImpactResult], frozen=True, kw_only=True):
         slas = read_slas(ctx.db, ctx.org, nodes)
 
         def affected_nodes(distances: dict[bytes, int], names: Mapping[bytes, QualifiedName]) -> list[AffectedNode]:
+            """Convert datasets or jobs with their distances to results, nearest first."""
             results = [
                 AffectedNode(format_id(node), *names[node], distance, owners.get(node, []), slas.get(node))
                 for node, distance in distances.items()

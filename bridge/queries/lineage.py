@@ -11,9 +11,9 @@ from bridge.queries.subject import DatasetSubjectQuery, require_column
 from bridge.store.database import Database
 from bridge.store.lineage.column_walk import ColumnHop, ColumnKey, ColumnLineageWalker, ColumnWalk
 from bridge.store.lineage.evidence import NO_TIME_LIMIT, EvidenceKind
-from bridge.store.lineage.graph import Edge, LineageGraph, QualifiedName
+from bridge.store.lineage.graph import Edge, LineageGraph
 from bridge.store.lineage.walk import MAX_EDGES, Direction, LineageWalk, Truncation, walk
-from bridge.store.references import ColumnReference, NodeReference, node_reference
+from bridge.store.references import ColumnReference, NodeReference, format_id, node_reference
 from mappers.canonical.identity import NO_ID, run_id
 from mappers.logical_job import Granularity
 
@@ -34,20 +34,23 @@ class _RunVersions:
     """The versions that runs read and wrote along edges, looked up in two queries."""
 
     def __init__(self, db: Database, org: str, edges: Iterable[Edge]) -> None:
-        self._org = org
         self._runs = {edge: run_id(org, edge.run_uuid) for edge in edges if edge.run_uuid}
         read_keys = sorted({(run, edge.source) for edge, run in self._runs.items() if edge.source})
         written_keys = sorted({(run, edge.target) for edge, run in self._runs.items()})
-        self._read = _smallest_versions(db.fetch_for_keys(_READ, read_keys, org))
-        self._written = _smallest_versions(db.fetch_for_keys(_WRITTEN, written_keys, org))
+        self._versions_read = _smallest_versions(db.fetch_for_keys(_READ, read_keys, org))
+        self._versions_written = _smallest_versions(db.fetch_for_keys(_WRITTEN, written_keys, org))
 
     def version_read(self, edge: Edge) -> str | None:
-        """Return the version of the edge's source that the edge's run read, if known."""
-        return self._read.get((self._runs[edge], edge.source)) if edge in self._runs and edge.source else None
+        """Return the version of its source that an edge's run read, if known."""
+        if edge not in self._runs or edge.source is None:
+            return None
+        return self._versions_read.get((self._runs[edge], edge.source))
 
     def version_written(self, edge: Edge) -> str | None:
-        """Return the version of the edge's target that the edge's run wrote, if known."""
-        return self._written.get((self._runs[edge], edge.target)) if edge in self._runs else None
+        """Return the version of its target that an edge's run wrote, if known."""
+        if edge not in self._runs:
+            return None
+        return self._versions_written.get((self._runs[edge], edge.target))
 
 
 def _smallest_versions(rows: list[tuple[bytes, bytes, str]]) -> dict[tuple[bytes, bytes], str]:
@@ -146,12 +149,10 @@ class LineageQuery(DatasetSubjectQuery[LineageResult], frozen=True, kw_only=True
         edges = list(dict.fromkeys(edge for lineage_walk in walks for edge in lineage_walk.edges))
         dataset_pairs = {(edge.source, edge.target) for edge in edges if edge.source}
         hops = ColumnLineageWalker(ctx.db, ctx.org, until).between(dataset_pairs) if self.columns else []
-        edge_results = _edge_results(
-            graph, edges, _RunVersions(ctx.db, ctx.org, edges if self.granularity == "run" else [])
-        )
+        versions = _RunVersions(ctx.db, ctx.org, edges if self.granularity == "run" else [])
         return LineageResult(
             node_reference(start, graph.dataset_name(start)),
-            edge_results,
+            _edge_results(graph, edges, versions),
             hop_results(graph, hops),
             _truncation(walks),
         )
@@ -179,21 +180,23 @@ class ColumnLineageQuery(DatasetSubjectQuery[ColumnLineageResult], frozen=True, 
 
 
 def _truncation(walks: Iterable[LineageWalk | ColumnWalk]) -> Truncation | None:
-    limits = {walk_result.truncated_by for walk_result in walks}
+    """Return the limit that truncated any of the walks. `size` takes precedence, as it truncates more."""
+    limits = {completed_walk.truncated_by for completed_walk in walks}
     if "size" in limits:
         return "size"
     return "depth" if "depth" in limits else None
 
 
-def _until_micros(time: datetime | None) -> int:
-    if time is None:
+def _until_micros(as_of: datetime | None) -> int:
+    """Convert a time, which is in UTC unless it has a time zone, to microseconds since the epoch."""
+    if as_of is None:
         return NO_TIME_LIMIT
-    zoned = time if time.tzinfo else time.replace(tzinfo=UTC)
-    return int(zoned.timestamp()) * 1_000_000 + zoned.microsecond
+    aware_time = as_of if as_of.tzinfo else as_of.replace(tzinfo=UTC)
+    return int(aware_time.timestamp()) * 1_000_000 + aware_time.microsecond
 
 
 def _edge_results(graph: LineageGraph, edges: Sequence[Edge], versions: _RunVersions) -> list[EdgeResult]:
-    # Fill the name cache of the graph in two queries.
+    # Fill the graph's cache of names with two queries, instead of one query per name.
     graph.dataset_names({edge.target for edge in edges} | {edge.source for edge in edges if edge.source})
     graph.job_names(edge.job for edge in edges if edge.job)
     return [
@@ -213,7 +216,7 @@ def _edge_results(graph: LineageGraph, edges: Sequence[Edge], versions: _RunVers
 
 
 def hop_results(graph: LineageGraph, hops: Iterable[ColumnHop]) -> list[ColumnHopResult]:
-    """Resolve the names of hops, in two queries."""
+    """Convert hops to results, looking up all names in two queries."""
     hop_list = list(hops)
     graph.dataset_names({dataset for hop in hop_list for dataset, _ in (hop.source, hop.target)})
     graph.job_names({hop.job for hop in hop_list if hop.job != NO_ID})
@@ -232,6 +235,5 @@ def hop_results(graph: LineageGraph, hops: Iterable[ColumnHop]) -> list[ColumnHo
 
 def _column_reference(graph: LineageGraph, column: ColumnKey) -> ColumnReference:
     dataset, column_name = column
-    name: QualifiedName = graph.dataset_name(dataset)
-    reference = node_reference(dataset, name)
-    return ColumnReference(reference.id, reference.namespace, reference.name, column_name or None)
+    namespace, name = graph.dataset_name(dataset)
+    return ColumnReference(format_id(dataset), namespace, name, column_name or None)

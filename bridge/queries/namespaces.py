@@ -2,7 +2,7 @@
 
 import msgspec
 
-from bridge.queries.query import Cursor, Limit, Page, Query, QueryContext, paginate, read_cursor
+from bridge.queries.query import Cursor, Limit, Page, Query, QueryContext, paginate, parse_cursor
 from mappers.timestamps import format_timestamp
 
 _NAMESPACES = """
@@ -35,9 +35,11 @@ class NamespacesQuery(Query[Page[NamespaceRecord]], frozen=True, kw_only=True):
     after: Cursor = None
 
     def run(self, ctx: QueryContext) -> Page[NamespaceRecord]:
-        (after,) = read_cursor(self.after, tuple[str]) or ("",)
+        (after,) = parse_cursor(self.after, tuple[str]) or ("",)
         rows = ctx.db.fetch_all(_NAMESPACES, ctx.org, after, self.limit + 1)
-        page, next_cursor = paginate(rows, self.limit, lambda row: row[:1])
-        return Page(
-            [NamespaceRecord(name, format_timestamp(since), *counts) for name, since, *counts in page], next_cursor
-        )
+        records = [
+            NamespaceRecord(namespace, format_timestamp(created_at), datasets, jobs)
+            for namespace, created_at, datasets, jobs in rows
+        ]
+        page, next_cursor = paginate(records, self.limit, lambda record: (record.namespace,))
+        return Page(page, next_cursor)

@@ -1,5 +1,6 @@
 """Queries: one job, registered processes, and their definitions."""
 
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
 import msgspec
@@ -7,7 +8,7 @@ import msgspec
 from bridge.clock import now_micros
 from bridge.errors import NotFound
 from bridge.queries.facets import read_received_facets
-from bridge.queries.query import Cursor, Limit, Page, Query, QueryContext, paginate, read_cursor
+from bridge.queries.query import Cursor, Limit, Page, Query, QueryContext, paginate, parse_cursor
 from bridge.queries.runs import RunRecord, run_record
 from bridge.queries.subject import JobSubjectQuery
 from bridge.store.governance_facets import read_owners, read_slas
@@ -16,7 +17,6 @@ from bridge.store.references import NodeReference, format_id, node_reference, pa
 from bridge.store.run_history import recent_runs
 from bridge.versions.definitions import MAX_NUMBER, DefinitionKind, DefinitionStore, RegisteredDefinition, process_id
 from bridge.versions.results import DefinitionVersion, definition_version
-from mappers.canonical.identity import NO_ID
 from mappers.timestamps import format_timestamp
 
 _PROCESS = """
@@ -69,10 +69,11 @@ class JobQuery(JobSubjectQuery[JobResult], frozen=True, kw_only=True):
     def run(self, ctx: QueryContext) -> JobResult:
         job = self.job_id(ctx)
         db, org, graph = ctx.db, ctx.org, ctx.graph()
-        ((process_key, technology, job_type, processing_type, description, created, updated),) = db.fetch_all(
+        ((process_key, technology, job_type, processing_type, description, created_at, updated_at),) = db.fetch_all(
             _PROCESS, org, job
         )
         name = graph.job_name(job)
+        parents = {parent for (parent,) in db.fetch_all(_PARENTS, org, job) if parent != job}
         runs = recent_runs(db, org, _SHOWN_RUNS, job=job)
         rows = db.fetch_for_ids(_WITH_DESCENDANTS, [run.run_id for run in runs], org)
         run_ids = [run for (run,) in rows]
@@ -86,11 +87,9 @@ class JobQuery(JobSubjectQuery[JobResult], frozen=True, kw_only=True):
             processing_type=processing_type,
             description=description,
             owners=read_owners(db, org, [job]).get(job, []),
-            created_at=created,
-            updated_at=updated,
-            parents=_sorted_references(
-                graph.job_names([parent for (parent,) in db.fetch_all(_PARENTS, org, job)]), job
-            ),
+            created_at=created_at,
+            updated_at=updated_at,
+            parents=_sorted_references(parents, graph.job_names(parents)),
             inputs=_used_datasets(ctx, "ol_run_input", run_ids),
             outputs=_used_datasets(ctx, "ol_run_output", run_ids),
             sla=read_slas(db, org, [job]).get(job),
@@ -99,17 +98,16 @@ class JobQuery(JobSubjectQuery[JobResult], frozen=True, kw_only=True):
         )
 
 
-def _sorted_references(names: dict[bytes, QualifiedName], excluded: bytes = NO_ID) -> list[NodeReference]:
-    return [
-        node_reference(node_id, names[node_id])
-        for node_id in sorted(names, key=names.__getitem__)
-        if node_id != excluded
-    ]
+def _sorted_references(nodes: Iterable[bytes], names: Mapping[bytes, QualifiedName]) -> list[NodeReference]:
+    """Return references to datasets or jobs, sorted by name."""
+    return [node_reference(node, names[node]) for node in sorted(nodes, key=names.__getitem__)]
 
 
 def _used_datasets(ctx: QueryContext, table: str, runs: list[bytes]) -> list[NodeReference]:
+    """List the datasets that runs read or wrote, depending on the table."""
     rows = ctx.db.fetch_for_ids(_USED_DATASETS.format(table=table), runs, ctx.org)
-    return _sorted_references(ctx.graph().dataset_names(dataset for (dataset,) in rows))
+    datasets = {dataset for (dataset,) in rows}
+    return _sorted_references(datasets, ctx.graph().dataset_names(datasets))
 
 
 class RegisteredProcess(NodeReference, frozen=True):
@@ -134,7 +132,7 @@ class RegisteredProcessesQuery(Query[Page[RegisteredProcess]], frozen=True, kw_o
     after: Cursor = None
 
     def run(self, ctx: QueryContext) -> Page[RegisteredProcess]:
-        after = read_cursor(self.after, tuple[str, str]) or ("", "")
+        after = parse_cursor(self.after, tuple[str, str]) or ("", "")
         definitions = DefinitionStore(ctx.db, ctx.org, now_micros).list_active("process", self.limit + 1, after)
         page, next_cursor = paginate(
             definitions, self.limit, lambda definition: (definition.namespace, definition.name)
@@ -147,6 +145,8 @@ class RegisteredProcessesQuery(Query[Page[RegisteredProcess]], frozen=True, kw_o
 
 
 class _ProcessSection(msgspec.Struct, frozen=True):
+    """The part of a definition that the list of processes shows."""
+
     owner: str | None = None
     trigger_mode: str | None = None
 
@@ -194,24 +194,22 @@ class DefinitionsQuery(JobSubjectQuery[Page[DefinitionVersion]], frozen=True, kw
     after: Cursor = None
 
     def run(self, ctx: QueryContext) -> Page[DefinitionVersion]:
+        (before,) = parse_cursor(self.after, tuple[int]) or (MAX_NUMBER,)
         store = DefinitionStore(ctx.db, ctx.org, now_micros)
-        (before,) = read_cursor(self.after, tuple[int]) or (MAX_NUMBER,)
-        process = self._process_id(ctx)
-        definitions = store.list_versions(process, self.limit + 1, before)
+        definitions = store.list_versions(self._process_id(ctx, store), self.limit + 1, before)
         page, next_cursor = paginate(definitions, self.limit, lambda definition: (definition.number,))
         return Page([definition_version(definition) for definition in page], next_cursor)
 
-    def _process_id(self, ctx: QueryContext) -> bytes:
+    def _process_id(self, ctx: QueryContext, store: DefinitionStore) -> bytes:
         """Find a process by id or name. A process that has run is found even if it has no definitions."""
-        is_by_name = self.id is None and self.namespace is not None and self.name is not None
-        if is_by_name:
-            process = process_id(ctx.org, self.kind, self.namespace or "", self.name or "")
-        elif self.id is not None:
+        if self.id is not None:
             process = parse_id(self.id)
+        elif self.namespace is not None and self.name is not None:
+            process = process_id(ctx.org, self.kind, self.namespace, self.name)
         else:
-            return self.job_id(ctx)
-        if DefinitionStore(ctx.db, ctx.org, now_micros).list_versions(process, 1):
+            return self.job_id(ctx)  # raises InvalidParameter
+        if store.list_versions(process, 1):
             return process
-        if self.kind == "dag" and is_by_name:
+        if self.kind == "dag" and self.id is None:
             raise NotFound(f"no DAG {self.name!r} in namespace {self.namespace!r} in the store")
         return self.job_id(ctx)

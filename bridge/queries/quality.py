@@ -86,6 +86,6 @@ def check_results_of_run(ctx: QueryContext, run: bytes) -> list[CheckResult]:
 
 
 def _check_result(row: tuple[Any, ...]) -> CheckResult:
-    name, column, check, expected, status, executed, detail, run = row
+    name, column, check, expected, status, executed_at, detail, run = row
     raw_detail = msgspec.Raw((detail or "null").encode())
-    return CheckResult(name, column, check, expected, status, format_timestamp(executed), run, raw_detail)
+    return CheckResult(name, column, check, expected, status, format_timestamp(executed_at), run, raw_detail)

@@ -31,7 +31,7 @@ class QueryContext(NamedTuple):
     def graph(
         self, granularity: Granularity = "job", until: int = NO_TIME_LIMIT, *, retired: bool = False
     ) -> LineageGraph:
-        """Open the lineage graph. `retired` includes retired edges."""
+        """Open the lineage graph, with retired edges if `retired` is set."""
         return LineageGraph(self.db, self.org, granularity, self.rule, until, retired=retired)
 
 
@@ -93,7 +93,7 @@ class Page(msgspec.Struct, Generic[T], frozen=True):
 
 
 def paginate(rows: Sequence[T], limit: int, key: Callable[[T], Sequence[Any]]) -> tuple[list[T], str | None]:
-    """Return the first `limit` rows, and the cursor of the next page if there are more rows."""
+    """Return the first `limit` rows and, if there are more, the cursor of the next page: the last row's key."""
     page = list(rows[:limit])
     next_cursor = _format_cursor(key(page[-1])) if len(rows) > limit else None
     return page, next_cursor
@@ -103,8 +103,8 @@ def _format_cursor(key: Sequence[Any]) -> str:
     return base64.urlsafe_b64encode(msgspec.json.encode(key)).decode().rstrip("=")
 
 
-def read_cursor(cursor: str | None, key_type: type[T]) -> T | None:
-    """Parse a cursor. Raises InvalidParameter if it was not returned by a query."""
+def parse_cursor(cursor: str | None, key_type: type[T]) -> T | None:
+    """Parse a cursor into its key. Raises InvalidParameter if no query can have returned the cursor."""
     if cursor is None:
         return None
     try:

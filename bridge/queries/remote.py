@@ -16,6 +16,8 @@ CONFLICT_TITLE = "Conflict"
 
 
 class _Problem(msgspec.Struct):
+    """The body of an error response."""
+
     title: str = ""
     detail: str = ""
     field: str = ""

@@ -48,6 +48,7 @@ def to_request(query: Query[Any]) -> tuple[str, dict[str, str]]:
 
 
 def _format_parameter(value: Any) -> str:
+    """Format the value of a query parameter for a URL."""
     if isinstance(value, bool):
         return str(value).lower()
     return value.isoformat() if isinstance(value, datetime) else str(value)

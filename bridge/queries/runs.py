@@ -7,7 +7,7 @@ import msgspec
 from bridge.errors import NotFound
 from bridge.queries.facets import read_received_facets
 from bridge.queries.quality import CheckResult, check_results_of_run
-from bridge.queries.query import MAX_PAGE_SIZE, Cursor, Limit, Page, Query, QueryContext, paginate, read_cursor
+from bridge.queries.query import MAX_PAGE_SIZE, Cursor, Limit, Page, Query, QueryContext, paginate, parse_cursor
 from bridge.queries.subject import JobSubjectQuery
 from bridge.store.references import NodeReference, format_id, iso_or_none, node_reference, parse_id
 from bridge.store.run_history import FIRST_PAGE, RunHistoryEntry, find_run, recent_runs, recent_steps
@@ -63,23 +63,24 @@ class JobRunsQuery(JobSubjectQuery[Page[RunRecord]], frozen=True, kw_only=True):
 
     def run(self, ctx: QueryContext) -> Page[RunRecord]:
         job = self.job_id(ctx)
-        return _run_page(ctx, job, failed=self.failed, limit=self.limit, cursor=self.after, steps=self.steps)
+        return _run_page(ctx, job, failed=self.failed, limit=self.limit, cursor=self.after, max_steps=self.steps)
 
 
 def _run_page(
-    ctx: QueryContext, job: bytes | None, *, failed: bool, limit: int, cursor: str | None, steps: int = 0
+    ctx: QueryContext, job: bytes | None, *, failed: bool, limit: int, cursor: str | None, max_steps: int = 0
 ) -> Page[RunRecord]:
-    after = read_cursor(cursor, tuple[int, bytes]) or FIRST_PAGE
+    """Read a page of the runs of a job, or of all logical jobs."""
+    after = parse_cursor(cursor, tuple[int, bytes]) or FIRST_PAGE
     entries = recent_runs(ctx.db, ctx.org, limit + 1, job=job, failed=failed, cursor=after)
     page, next_cursor = paginate(entries, limit, lambda entry: (entry.started_at, bytes(entry.run_id)))
-    return Page([run_record(ctx, run, steps=steps) for run in page], next_cursor)
+    return Page([run_record(ctx, entry, max_steps=max_steps) for entry in page], next_cursor)
 
 
 def run_record(
-    ctx: QueryContext, run: RunHistoryEntry, *, steps: int = 0, application: RunHistoryEntry | None = None
+    ctx: QueryContext, run: RunHistoryEntry, *, max_steps: int = 0, application: RunHistoryEntry | None = None
 ) -> RunRecord:
-    """Build the record of a run with up to `steps` of its newest steps. Pass `application` only for a step."""
-    step_entries = recent_steps(ctx.db, ctx.org, steps + 1, run.run_id) if steps else []
+    """Build the record of a run with its newest steps, or the record of a step of an application."""
+    step_entries = recent_steps(ctx.db, ctx.org, max_steps + 1, run.run_id) if max_steps else []
     return RunRecord(
         run.run_uuid,
         run.namespace,
@@ -93,8 +94,8 @@ def run_record(
         run.rows_written,
         run.error_message,
         step_name(ctx.rule, run.job, application.job, run.output_name) if application else None,
-        [run_record(ctx, step, application=run) for step in step_entries[:steps]],
-        len(step_entries) > steps,
+        [run_record(ctx, step, application=run) for step in step_entries[:max_steps]],
+        len(step_entries) > max_steps,
     )
 
 
@@ -158,13 +159,13 @@ class RunQuery(Query[RunDetailsResult], frozen=True, kw_only=True):
         entry = find_run(ctx.db, ctx.org, run_key)
         if not rows or entry is None:
             raise NotFound(f"no run {self.id} in the store")
-        ((run, job, parent, parent_job, nominal_start, nominal_end, producer, disputed),) = rows
-        jobs = ctx.graph().job_names(job_id for job_id in (job, parent_job) if job_id)
+        ((run, job, parent_run_id, parent_job, nominal_start, nominal_end, producer, disputed),) = rows
+        job_names = ctx.graph().job_names(job_id for job_id in (job, parent_job) if job_id)
         return RunDetailsResult(
-            run=run_record(ctx, entry, steps=_SHOWN_STEPS),
-            job=node_reference(job, jobs[job]),
-            parent_run_id=parent,
-            parent_job=node_reference(parent_job, jobs[parent_job]) if parent_job else None,
+            run=run_record(ctx, entry, max_steps=_SHOWN_STEPS),
+            job=node_reference(job, job_names[job]),
+            parent_run_id=parent_run_id,
+            parent_job=node_reference(parent_job, job_names[parent_job]) if parent_job else None,
             nominal_start=iso_or_none(nominal_start),
             nominal_end=iso_or_none(nominal_end),
             producer=producer,
@@ -177,14 +178,17 @@ class RunQuery(Query[RunDetailsResult], frozen=True, kw_only=True):
 
 
 def _dataset_usage(ctx: QueryContext, sql: str, run: bytes) -> list[DatasetUsageResult]:
-    """List each dataset of a run once, although several jobs may report the dataset under several names."""
-    values_by_dataset: dict[bytes, tuple[str | int | None, ...]] = {}
+    """List each dataset of a run once, although several jobs may report the dataset under several names.
+
+    Of each value, such as the row count, the first that is known is used.
+    """
+    values_by_dataset: dict[bytes, list[str | int | None]] = {}
     for dataset, *reported_values in ctx.db.fetch_all(sql, ctx.org, run):
-        known_values = values_by_dataset.get(dataset, (None,) * len(reported_values))
-        values_by_dataset[dataset] = tuple(
-            value if known_value is None else known_value
-            for known_value, value in zip(known_values, reported_values, strict=True)
-        )
+        earlier_values = values_by_dataset.get(dataset, [None] * len(reported_values))
+        values_by_dataset[dataset] = [
+            reported if earlier is None else earlier
+            for earlier, reported in zip(earlier_values, reported_values, strict=True)
+        ]
     names = ctx.graph().dataset_names(values_by_dataset)
     return [
         DatasetUsageResult(node_reference(dataset, names[dataset]), *values_by_dataset[dataset])  # type: ignore[arg-type] # rows are untyped

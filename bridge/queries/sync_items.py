@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from bridge.errors import InvalidParameter
-from bridge.queries.query import Cursor, Limit, Page, Query, QueryContext, paginate, read_cursor
+from bridge.queries.query import Cursor, Limit, Page, Query, QueryContext, paginate, parse_cursor
 from bridge.queries.subject import DatasetSubjectQuery, JobSubjectQuery
 from bridge.store.identity_groups import member_ids
 from bridge.store.lineage.graph import QualifiedName
@@ -119,14 +119,15 @@ class SyncItemsQuery(Query[Page[SyncItemResult]], frozen=True, kw_only=True):
     after: Cursor = None
 
     def run(self, ctx: QueryContext) -> Page[SyncItemResult]:
-        kind, key = read_cursor(self.after, tuple[str, bytes]) or ("", b"")
+        kind, key = parse_cursor(self.after, tuple[str, bytes]) or ("", b"")
         condition = _FILTERS[self.which]
         key_range: tuple[Any, ...] = ()
         if self.id is not None:
-            condition, key_range = _BY_KEY_RANGE, _key_range(self.id)
+            condition = _BY_KEY_RANGE
+            key_range = _key_range(self.id)
         sql = _LISTED.format(condition=condition)
         rows = ctx.db.fetch_all(sql, ctx.org, self.target, kind, key, self.limit + 1, *key_range)
-        page, next_cursor = paginate(rows, self.limit, _cursor_key)
+        page, next_cursor = paginate(rows, self.limit, _kind_and_key)
         return Page(_item_results(ctx, page), next_cursor)
 
 
@@ -155,7 +156,7 @@ class JobSyncQuery(JobSubjectQuery[SyncExplanation], frozen=True, kw_only=True):
         return _sync_explanation(ctx, self.target, job, ctx.graph().job_name(job), [job])
 
 
-def _cursor_key(row: tuple[Any, ...]) -> tuple[str, bytes]:
+def _kind_and_key(row: tuple[Any, ...]) -> tuple[str, bytes]:
     kind, key, *_ = row
     return kind, bytes(key)
 
@@ -182,11 +183,11 @@ def _sync_explanation(
         SyncEdgeResult(
             node_reference(source, names[source]),
             node_reference(job, names[job]) if job else None,
-            len(msgspec.json.decode(content)[0].get("columnsLineage", ())),
+            _column_count(content),
             bool(ours),
-            bool(is_known),
+            bool(fingerprint_length),
         )
-        for source, job, ours, content, is_known in rows
+        for source, job, ours, content, fingerprint_length in rows
     ]
     ((marks,),) = ctx.db.fetch_for_ids(_MARKS_OF_KEYS, sorted(members), ctx.org, target)
     items = _item_results(ctx, ctx.db.fetch_all(_ITEMS_OF_KEY, ctx.org, target, key))
@@ -194,9 +195,16 @@ def _sync_explanation(
     return SyncExplanation(target, node_reference(key, node_name), trouble, bool(marks), items, edges)
 
 
+def _column_count(content: str) -> int:
+    """Return the number of columns in the stored content of an edge, whose first element holds the details."""
+    details, *_ = msgspec.json.decode(content)
+    return len(details.get("columnsLineage", ()))
+
+
 def _item_results(ctx: QueryContext, rows: Sequence[tuple[Any, ...]]) -> list[SyncItemResult]:
-    subjects = read_subjects(ctx.db, ctx.org, [(kind, bytes(key)) for kind, key, *_ in rows])
-    return [_item_result((kind, key, *values), subjects.get((kind, bytes(key)))) for kind, key, *values in rows]
+    keys = [_kind_and_key(row) for row in rows]
+    subjects = read_subjects(ctx.db, ctx.org, keys)
+    return [_item_result(row, subjects.get(key)) for row, key in zip(rows, keys, strict=True)]
 
 
 def _item_result(row: tuple[Any, ...], subject: ItemSubject | None) -> SyncItemResult:

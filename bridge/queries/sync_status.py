@@ -123,4 +123,7 @@ def _comparison_result(report: ComparisonReport | None) -> ComparisonResult | No
 
 
 def _percent(comparison: ComparisonResult | None, kind: str) -> float | None:
-    return comparison.kinds[kind].percent if comparison and kind in comparison.kinds else None
+    """Return the percentage of items of a kind that are in sync, if they were compared."""
+    if comparison is None or kind not in comparison.kinds:
+        return None
+    return comparison.kinds[kind].percent

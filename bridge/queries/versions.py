@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from bridge.clock import now_micros
-from bridge.queries.query import Cursor, Limit, Page, QueryContext, paginate, read_cursor
+from bridge.queries.query import Cursor, Limit, Page, QueryContext, paginate, parse_cursor
 from bridge.queries.subject import DatasetSubjectQuery
 from bridge.store.references import NodeReference, format_id, iso_or_none, node_reference
 from bridge.store.visible_versions import visible_versions_sql
@@ -104,9 +104,9 @@ class VersionsQuery(DatasetSubjectQuery[Page[VersionResult]], frozen=True, kw_on
     after: Cursor = None
 
     def run(self, ctx: QueryContext) -> Page[VersionResult]:
-        produced, version = read_cursor(self.after, tuple[int, bytes]) or (_END_OF_TIME, b"")
+        before, before_id = parse_cursor(self.after, tuple[int, bytes]) or (_END_OF_TIME, b"")
         dataset = self.group_id(ctx)
-        rows = _version_rows(ctx, _VERSIONS, dataset, produced, version, self.limit + 1)
+        rows = _version_rows(ctx, _VERSIONS, dataset, before, before_id, self.limit + 1)
         page, cursor = paginate(rows, self.limit, lambda row: (row.produced_at, bytes(row.version_id)))
         return Page(_version_results(ctx, dataset, page), cursor)
 
@@ -144,9 +144,10 @@ def _version_rows(ctx: QueryContext, sql: str, dataset: bytes, *values: int | by
 
 
 def _version_results(ctx: QueryContext, dataset: bytes, rows: list[_VersionRow]) -> list[VersionResult]:
-    jobs = ctx.graph().job_names({row.job for row in rows if row.job})
+    """Combine rows of the canonical store with what the version registry knows about the versions."""
+    job_names = ctx.graph().job_names({row.job for row in rows if row.job})
     registry_versions = VersionReader(ctx.db, ctx.org).get_many(dataset, {bytes(row.version_id) for row in rows})
-    published = PublicationHistory(ctx.db, ctx.org).current(dataset) if rows else None
+    publication = PublicationHistory(ctx.db, ctx.org).current(dataset) if rows else None
     pins = PinStore(ctx.db, ctx.org, now_micros).list_for_dataset(dataset) if rows else []
     results = []
     for row in rows:
@@ -164,10 +165,10 @@ def _version_results(ctx: QueryContext, dataset: bytes, rows: list[_VersionRow])
                 schema_hash=row.schema_hash.hex() if row.schema_hash else None,
                 latest=bool(row.is_latest),
                 run_id=row.run_uuid,
-                job=node_reference(row.job, jobs[row.job]) if row.job and row.job != NO_ID else None,
+                job=node_reference(row.job, job_names[row.job]) if row.job and row.job != NO_ID else None,
                 checksum=version.checksum,
                 partitions=None if version.partitions is None else list(version.partitions),
-                published=published is not None and published.version == version.id,
+                published=publication is not None and publication.version == version.id,
                 pins=sorted(pin.name for pin in pins if pin.version == version.id),
                 invalid=version.invalid.get(WHOLE_VERSION),
                 metadata=decode_metadata(version.metadata),
@@ -212,20 +213,22 @@ class PartitionsQuery(DatasetSubjectQuery[Page[PartitionResult]], frozen=True, k
 
     def run(self, ctx: QueryContext) -> Page[PartitionResult]:
         dataset = self.group_id(ctx)
-        versions = VersionReader(ctx.db, ctx.org)
-        newest = versions.list_newest(dataset)
-        entries = PublicationHistory(ctx.db, ctx.org).layers(dataset)[::-1]  # readers see the top layer first
-        versions_by_id = versions.get_many(dataset, {entry.version for entry in entries})
-        published_versions = [versions_by_id[entry.version] for entry in entries if entry.version in versions_by_id]
-        invalid = _invalid_reasons(newest)
-        partitions = sorted({partition for version in newest for partition in _partitions_of(version)})
-        (after,) = read_cursor(self.after, tuple[str]) or ("",)
+        reader = VersionReader(ctx.db, ctx.org)
+        newest_versions_first = reader.list_newest(dataset)
+        layers = PublicationHistory(ctx.db, ctx.org).layers(dataset)
+        versions_by_id = reader.get_many(dataset, {layer.version for layer in layers})
+        top_layer_first = [
+            versions_by_id[layer.version] for layer in reversed(layers) if layer.version in versions_by_id
+        ]
+        invalid_reasons = _invalid_reasons(newest_versions_first)
+        partitions = sorted({partition for version in newest_versions_first for partition in _partitions_of(version)})
+        (after,) = parse_cursor(self.after, tuple[str]) or ("",)
         candidates = [partition for partition in partitions if partition > after][: self.limit + 1]
         page, next_cursor = paginate(candidates, self.limit, lambda partition: (partition,))
         results = []
         for partition in page:
-            latest = next((version for version in newest if _is_readable(version, partition)), None)
-            published = next((version for version in published_versions if version.has_partition(partition)), None)
+            latest = next((version for version in newest_versions_first if _is_readable(version, partition)), None)
+            published = next((version for version in top_layer_first if version.has_partition(partition)), None)
             if published and not _is_readable(published, partition):
                 published = None
             results.append(
@@ -233,7 +236,7 @@ class PartitionsQuery(DatasetSubjectQuery[Page[PartitionResult]], frozen=True, k
                     partition,
                     latest.tag if latest else None,
                     published.tag if published else None,
-                    invalid.get(partition, {}),
+                    invalid_reasons.get(partition, {}),
                 )
             )
         return Page(results, next_cursor)
@@ -248,10 +251,10 @@ def _is_readable(version: Version, partition: str) -> bool:
     return version.has_partition(partition) and version.unreadable_reason(partition) is None
 
 
-def _invalid_reasons(newest: Sequence[Version]) -> dict[str, dict[str, str]]:
+def _invalid_reasons(newest_versions_first: Sequence[Version]) -> dict[str, dict[str, str]]:
     """Return the reasons why partitions are invalid, by partition and version tag, oldest version first."""
     reasons: dict[str, dict[str, str]] = {}
-    for version in reversed(newest):
+    for version in reversed(newest_versions_first):
         for partition in _partitions_of(version):
             reason = version.invalid.get(partition, version.invalid.get(WHOLE_VERSION))
             if reason:
