@@ -69,6 +69,10 @@ def difference_lines(changes: "Sequence[DefinitionChange]") -> Iterator[str]:
 def _tree_lines(
     job: "JobDefinition", catalog: "JobCatalog", members: dict[str, list[str]], depth: int, ancestors: frozenset[str]
 ) -> Iterator[str]:
+    """Yield a line for a job and, if it is a box, lines for the jobs in it.
+
+    `ancestors` are the boxes above the job. A box among them is not opened again, because boxes may form a cycle.
+    """
     from mappers.legacy.jil.job_events import job_dependencies
     from mappers.legacy.jil.schedule import job_schedule, job_sla
 
@@ -76,7 +80,8 @@ def _tree_lines(
     sla = job_sla(job)
     facts = [job.type]
     if schedule:
-        facts.append(_facet_text(schedule, exclude=("active",)) + ("" if schedule["active"] else " (dead)"))
+        state = "" if schedule["active"] else " (dead)"
+        facts.append(_facet_text(schedule, exclude=("active",)) + state)
     if sla:
         facts.append(f"SLA {_facet_text(sla)}")
     awaited = [f"{dependency.job} {dependency.rule}" for dependency in job_dependencies(job, "")]
@@ -89,6 +94,7 @@ def _tree_lines(
 
 
 def _facet_text(facet: dict[str, Any], exclude: Sequence[str] = ()) -> str:
+    """Format the fields of a facet as names followed by values."""
     parts = []
     for name, value in facet.items():
         if name not in exclude:

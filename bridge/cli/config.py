@@ -60,6 +60,7 @@ def _list_settings(loaded: "LoadedSettings") -> Iterator[Setting]:
 
 
 def _leaf_values(path: tuple[str, ...], content: Any) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield the path and value of each setting in the content of a section at `path`."""
     if not isinstance(content, dict):
         yield path, content
         return
@@ -68,6 +69,7 @@ def _leaf_values(path: tuple[str, ...], content: Any) -> Iterator[tuple[tuple[st
 
 
 def _mask_secrets(path: tuple[str, ...], value: Any) -> Any:
+    """Mask secrets that are part of a value. Values that are secrets themselves are masked already."""
     if path == ("store", "url"):
         from bridge.store.connect import StoreUrl
 
@@ -82,9 +84,10 @@ def _nest_settings(settings: list[Setting], *, origin: bool) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for setting in settings:
         section = values
-        for key in setting.path[:-1]:
-            section = section.setdefault(key, {})
-        section[setting.path[-1]] = setting.value
+        *section_names, key = setting.path
+        for name in section_names:
+            section = section.setdefault(name, {})
+        section[key] = setting.value
     if not origin:
         return {"settings": values}
     return {"settings": values, "origins": {".".join(setting.path): setting.origin for setting in settings}}

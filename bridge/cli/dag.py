@@ -46,9 +46,9 @@ def dag(
 
 def _output_lines(result: "DagResult", output: DagFormat) -> "Iterator[str]":
     from bridge.cli.dag_text import dag_lines, diagram_edges, full_name
-    from bridge.cli.diagram import dot, mermaid
+    from bridge.cli.diagram import render_dot, render_mermaid
 
     if output in {DagFormat.mermaid, DagFormat.dot}:
-        render = mermaid if output is DagFormat.mermaid else dot
+        render = render_mermaid if output is DagFormat.mermaid else render_dot
         return render(map(full_name, result.processes), diagram_edges(result))
     return dag_lines(result)

@@ -45,6 +45,7 @@ def execution_levels(dag: "DagResult") -> "list[list[DagProcess]]":
 
 
 def _successors(dag: "DagResult") -> dict[_ProcessBoundary, list[_ProcessBoundary]]:
+    """Map each boundary to the boundaries that cannot come before it."""
     successors: dict[_ProcessBoundary, list[_ProcessBoundary]] = {}
     for process in dag.processes:
         successors[_start(process.id)] = [_end(process.id)]
@@ -116,11 +117,13 @@ def diagram_edges(dag: "DagResult") -> "Iterator[DiagramEdge]":
 
 
 def _process_label(process: "DagProcess") -> str:
-    return full_name(process) + (f"   version {process.version}" if process.version is not None else "")
+    version = "" if process.version is None else f"   version {process.version}"
+    return f"{full_name(process)}{version}"
 
 
 def _edge_label(dependency: "Dependency") -> str:
     if dependency.dataset is None:
         conditions = (f"{key}={value}" for key, value in (dependency.declared or {}).items())
         return " ".join(["declared", *conditions])
-    return full_name(dependency.dataset) + ("" if dependency.observed else " (declared only)")
+    note = "" if dependency.observed else " (declared only)"
+    return f"{full_name(dependency.dataset)}{note}"

@@ -21,9 +21,9 @@ def version_lines(page: "Page[VersionResult]") -> Iterator[str]:
         counts = (("rows", version.rows), ("bytes", version.bytes), ("files", version.files))
         sizes = "".join(f", {count} {unit}" for unit, count in counts if count is not None)
         by = f" by {version.job.namespace} {version.job.name}" if version.job else ""
-        scope = (
-            f" of {', '.join(version.partitions) or 'part of the dataset'}" if version.partitions is not None else ""
-        )
+        scope = ""
+        if version.partitions is not None:
+            scope = f" of {', '.join(version.partitions) or 'part of the dataset'}"
         details = f"  ({'; '.join(states)})" if states else ""
         yield f"{version.tag}  {version.produced_at}{by}{sizes}{scope}{details}"
     yield from _truncation_lines(page.next)
@@ -43,19 +43,11 @@ def _version_states(version: "VersionResult") -> list[str]:
 
 def resolved_lines(version: "ResolvedVersion") -> Iterator[str]:
     yield f"{_full_name(version.dataset)}: version {version.tag}"
-    selection = {
-        "published": (
-            f"published {version.published_at} by {version.published_by} (publication {version.publication})"
-        ),
-        "latest": "latest",
-        "version": "by name",
-        "pin": f"pinned as {version.pin}",
-    }[version.by]
     partitions = None
     if version.partitions is not None:
         partitions = ", ".join(version.partitions) or "unnamed part"
     facts = {
-        "how": selection,
+        "how": _selection_text(version),
         "path": version.path,
         "run": version.run_id,
         "produced": version.produced_at,
@@ -69,7 +61,17 @@ def resolved_lines(version: "ResolvedVersion") -> Iterator[str]:
         "note": _LIVE if version.live else None,
     }
     yield from (f"  {name}: {value}" for name, value in facts.items() if value is not None)
-    yield from (f"  invalid of {partition}: {reason}" for partition, reason in version.invalid_partitions.items())
+    for partition, partition_reason in version.invalid_partitions.items():
+        yield f"  invalid partition {partition}: {partition_reason}"
+
+
+def _selection_text(version: "ResolvedVersion") -> str:
+    """Describe how the version was selected."""
+    if version.by == "published":
+        return f"published {version.published_at} by {version.published_by} (publication {version.publication})"
+    if version.by == "pin":
+        return f"pinned as {version.pin}"
+    return "by name" if version.by == "version" else "latest"
 
 
 def history_lines(page: "Page[Publication]") -> Iterator[str]:
@@ -105,11 +107,9 @@ def published_lines(result: "PublicationResult") -> Iterator[str]:
 
 
 def validity_lines(validity: "VersionValidity") -> Iterator[str]:
-    subject = (
-        f"partition {validity.partition} of version {validity.version}"
-        if validity.partition
-        else f"version {validity.version}"
-    )
+    subject = f"version {validity.version}"
+    if validity.partition:
+        subject = f"partition {validity.partition} of {subject}"
     state = f"is invalid: {validity.reason}" if validity.reason else "is valid again"
     yield f"{_full_name(validity.dataset)}: {subject} {state}"
     if validity.published and validity.reason:

@@ -64,7 +64,8 @@ def list_dead(
 @dead.command("show")
 def show_dead(id_: Id, target: Target = None, config: Config = None, url: Url = None, api_key: ApiKey = None) -> None:
     """Show an item with its error and the rejected request."""
-    for line in _item_lines(_find_item(QueryRunner(config, url, api_key), id_, resolve_target(target, config))):
+    item = _find_item(QueryRunner(config, url, api_key), id_, resolve_target(target, config))
+    for line in _item_lines(item):
         typer.echo(escape(line))
 
 
@@ -90,11 +91,11 @@ def retry_dead(
 ) -> None:
     """Retry one item, or all failed items, immediately."""
     target_name = resolve_target(target, config)
-    requeue(
-        config,
-        target_name,
-        [parse_item_id(_find_item(QueryRunner(config, None, None), id_, target_name).id)] if id_ else None,
-    )
+    keys = None
+    if id_:
+        item = _find_item(QueryRunner(config, None, None), id_, target_name)
+        keys = [parse_item_id(item.id)]
+    requeue(config, target_name, keys)
 
 
 @dead.command("drop")
@@ -111,15 +112,18 @@ def drop_dead(id_: Id, target: Target = None, config: Config = None) -> None:
 def _summary_line(item: "SyncItemResult") -> str:
     entity_name = item.entity.name if item.entity else ""
     subject = f"{item.about.namespace} {item.about.name}" if item.about else entity_name
-    short_id = f"{item.kind}-{item.id.partition('-')[2][:_SHORT_ID_LENGTH]}"
+    _, _, key = item.id.partition("-")
+    short_id = f"{item.kind}-{key[:_SHORT_ID_LENGTH]}"
     return f"{short_id}  {item.outcome or 'pending'}  {subject}  {item.reason or ''}".rstrip()
 
 
-def _find_item(query: QueryRunner, prefix: str, target: TargetName) -> "SyncItemResult":
+def _find_item(runner: QueryRunner, prefix: str, target: TargetName) -> "SyncItemResult":
+    """Find the only item whose id has this prefix."""
     from bridge.queries.sync_items import SyncItemsQuery
 
-    items = query.run_or_exit(SyncItemsQuery(id=prefix, limit=2, target=target.value)).items
+    items = runner.run_or_exit(SyncItemsQuery(id=prefix, limit=2, target=target.value)).items
     if len(items) != 1:
-        matches = "no item" if not items else "several items"
+        matches = "several items" if items else "no item"
         raise typer.BadParameter(f"{matches} with an id that starts with {prefix}: see `dead list`")
-    return items[0]
+    (item,) = items
+    return item

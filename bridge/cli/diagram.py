@@ -13,17 +13,18 @@ if TYPE_CHECKING:
 DiagramEdge = tuple[int, str, int]
 
 
-def as_mermaid(walk: "LineageResult") -> Iterator[str]:
+def lineage_to_mermaid(walk: "LineageResult") -> Iterator[str]:
     """Render lineage as a Mermaid flowchart with datasets as nodes and jobs as edge labels."""
-    return mermaid(*_nodes_and_edges(walk))
+    return render_mermaid(*_nodes_and_edges(walk))
 
 
-def as_dot(walk: "LineageResult") -> Iterator[str]:
+def lineage_to_dot(walk: "LineageResult") -> Iterator[str]:
     """Render lineage as a Graphviz graph with datasets as nodes and jobs as edge labels."""
-    return dot(*_nodes_and_edges(walk))
+    return render_dot(*_nodes_and_edges(walk))
 
 
-def mermaid(nodes: Iterable[str], edges: Iterable[DiagramEdge]) -> Iterator[str]:
+def render_mermaid(nodes: Iterable[str], edges: Iterable[DiagramEdge]) -> Iterator[str]:
+    """Render a Mermaid flowchart. Edges refer to nodes by index."""
     yield "flowchart LR"
     for index, name in enumerate(nodes):
         yield f'  n{index}["{_escape_mermaid(name)}"]'
@@ -31,7 +32,8 @@ def mermaid(nodes: Iterable[str], edges: Iterable[DiagramEdge]) -> Iterator[str]
         yield f'  n{source} -- "{_escape_mermaid(label)}" --> n{target}'
 
 
-def dot(nodes: Iterable[str], edges: Iterable[DiagramEdge]) -> Iterator[str]:
+def render_dot(nodes: Iterable[str], edges: Iterable[DiagramEdge]) -> Iterator[str]:
+    """Render a Graphviz graph. Edges refer to nodes by index."""
     yield "digraph lineage {"
     yield "  rankdir=LR; node [shape=box];"
     for index, name in enumerate(nodes):
@@ -60,6 +62,7 @@ def _edge_label(edge: "EdgeResult") -> str:
 
 
 def _escape_mermaid(text: str) -> str:
+    """Replace characters that have a meaning in Mermaid by numeric entities."""
     return "".join(char if char.isalnum() or char in " ./:_-" else f"#{ord(char)};" for char in escape(text))
 
 

@@ -35,9 +35,9 @@ def events(
 
     from bridge.queries.events import EventsQuery
 
-    query = QueryRunner(config, url, api_key)
+    runner = QueryRunner(config, url, api_key)
     while True:
-        page = query.run_or_exit(EventsQuery(after=after, limit=limit))
+        page = runner.run_or_exit(EventsQuery(after=after, limit=limit))
         for event in page.items:
             if output is OutputFormat.json:
                 print_json(event)

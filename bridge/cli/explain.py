@@ -58,15 +58,15 @@ def _explanation_lines(explanation: "Explanation", column: str | None) -> Iterat
     yield dataset
     if column and not explanation.lines:
         yield "  no column lineage"
-    for line in explanation.lines:
-        hop = line.hop
+    for derivation in explanation.lines:
+        hop = derivation.hop
         column_suffix = f".{hop.source.column}" if hop.source.column else ""
         transformation = "/".join(part for part in (hop.type, hop.subtype) if part)
         masked = " [masked]" if hop.masking else ""
-        state = "" if line.active else " (not reported by the latest run)"
+        state = "" if derivation.active else " (not reported by the latest run)"
         source = f"{hop.source.namespace} {hop.source.name}{column_suffix}"
         yield f"  {hop.target.column or '(whole dataset)'}  <- {source}  {transformation}{masked}{state}"
-        yield from _event_lines(line.events)
+        yield from _event_lines(derivation.events)
     for fact in explanation.facts:
         value = fact.value if fact.value is not None else "(removed)"
         shortened = value if len(value) <= _MAX_VALUE_LENGTH else f"{value[:_MAX_VALUE_LENGTH]}…"

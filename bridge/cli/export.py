@@ -44,8 +44,10 @@ def export(
     settings = load_settings(config)
     if dialect is not None:
         lines = _insert_statement_lines(settings, dialect, openlineage=openlineage, openlineage_only=openlineage_only)
+    elif events:
+        lines = _event_lines(settings)
     else:
-        lines = _event_lines(settings) if events else _canonical_lines(settings, without_times=without_times)
+        lines = _canonical_lines(settings, without_times=without_times)
     for line in lines:
         sys.stdout.buffer.write(line)
     sys.stdout.buffer.flush()

@@ -102,6 +102,7 @@ def poll(
 
 
 def parse_time_zone(name: str) -> "ZoneInfo":
+    """Return the time zone with this name. Raises BadParameter if it is unknown."""
     from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
     try:

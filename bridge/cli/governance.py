@@ -78,7 +78,7 @@ def plan(
 
     assets, problems = _load_valid_assets(paths)
     with _open_sync(load_settings(config)) as sync:
-        changes, dataset_plans = sync.plan(assets, prune=_should_prune(problems, requested=prune))
+        changes, dataset_plans = sync.plan(assets, prune=_check_prune(problems, requested=prune))
     print_result(
         plan_json(changes, dataset_plans, problems),
         map(escape, plan_lines(changes, dataset_plans)),
@@ -101,7 +101,7 @@ def push(
     assets, problems = _load_valid_assets(paths)
     with _open_sync(load_settings(config), policy) as sync:
         decisions = sync.resolve_conflicts(assets, _ask_which_side_wins) if policy is ConflictPolicy.ask else {}
-        changes, results = sync.push(assets, decisions, prune=_should_prune(problems, requested=prune))
+        changes, results = sync.push(assets, decisions, prune=_check_prune(problems, requested=prune))
     answer = push_json(changes, results, problems)
     print_result(answer, map(escape, push_lines(changes, results)), as_json=output is OutputFormat.json)
     raise typer.Exit(0 if answer["done"] else 1)
@@ -138,7 +138,7 @@ def pull(
     with _open_sync(settings, policy) as sync:
         _, plans = sync.plan(assets)
     edits = plan_file_edits(plans, openmetadata_options(settings).vocabulary)
-    changed_files = 0
+    changed_count = 0
     for edit in edits:
         for line in edit.patch.splitlines():
             typer.echo(escape(line))
@@ -146,7 +146,7 @@ def pull(
         if edit.after != edit.before:
             error = None if dry_run else write_file(edit)
             if error is None:
-                changed_files += 1
+                changed_count += 1
             else:
                 problems.append(error)
     for plan in plans:
@@ -155,7 +155,7 @@ def pull(
     for problem in problems:
         typer.echo(escape(f"problem: {problem}"), err=True)
     action = "would be changed" if dry_run else "changed"
-    typer.echo(f"{changed_files} files {action}")
+    typer.echo(f"{changed_count} files {action}")
     raise typer.Exit(1 if problems else 0)
 
 
@@ -189,8 +189,8 @@ def _load_valid_assets(paths: Sequence[Path]) -> "tuple[list[LoadedAsset], list[
     return result.loaded, result.problems
 
 
-def _should_prune(problems: Sequence[str], *, requested: bool) -> bool:
-    """Return True if pruning is requested and all files are valid: assets of invalid files would look removed."""
+def _check_prune(problems: Sequence[str], *, requested: bool) -> bool:
+    """Return whether to prune. If a file is invalid, warn instead, because its assets would look removed."""
     if requested and problems:
         typer.echo("problem: --prune is ignored until all files are valid", err=True)
     return requested and not problems
@@ -198,6 +198,7 @@ def _should_prune(problems: Sequence[str], *, requested: bool) -> bool:
 
 @contextmanager
 def _open_sync(settings: "Settings", policy: ConflictPolicy | None = None) -> "Iterator[AssetSync]":
+    """Open asset sync with a conflict policy that overrides the settings. Conflicts to ask about are reported."""
     from bridge.bootstrap.governance import open_asset_sync
     from bridge.log import configure_log
 

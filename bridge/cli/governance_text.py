@@ -1,5 +1,6 @@
 """Text and JSON output of `lineage-bridge governance`."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,11 +16,11 @@ _SUCCESSFUL = frozenset({"stored", Outcome.PUSHED, Outcome.UNCHANGED, Outcome.OF
 
 def plan_lines(result: "ApplyResult", plans: "Sequence[DatasetPlan]") -> Iterator[str]:
     """List the changes that a push would make."""
-    changed = 0
+    differing_count = 0
     for plan in plans:
         lines = [*_store_lines(plan), *_openmetadata_lines(plan), *_imported_lines(plan)]
         if lines:
-            changed += 1
+            differing_count += 1
             sources = ", ".join(loaded.source for loaded in plan.loaded)
             yield f"{' '.join(plan.name)}  ({sources or 'in no file'})"
             yield from lines
@@ -29,7 +30,7 @@ def plan_lines(result: "ApplyResult", plans: "Sequence[DatasetPlan]") -> Iterato
     for orphan in result.orphaned:
         yield f"{orphan.namespace} {orphan.name}"
         yield f"  ? removed from {orphan.source}: --prune removes its metadata"
-    yield f"plan: {changed} of {len(plans)} datasets differ, {len(result.pending)} assets pending"
+    yield f"plan: {differing_count} of {len(plans)} datasets differ, {len(result.pending)} assets pending"
 
 
 def _store_lines(plan: "DatasetPlan") -> Iterator[str]:
@@ -89,6 +90,7 @@ def _dataset_plan_json(plan: "DatasetPlan") -> dict[str, Any]:
 
 
 def _fields_json(fields: Any) -> dict[str, Any]:
+    """Convert values by field path to values by dotted name. Sets become sorted lists."""
     return {
         ".".join(path): sorted(value) if isinstance(value, frozenset) else value for path, value in fields.items()
     }
@@ -96,9 +98,8 @@ def _fields_json(fields: Any) -> dict[str, Any]:
 
 def push_lines(result: "ApplyResult", results: "Sequence[PushResult]") -> Iterator[str]:
     """Yield one line per dataset that changed or failed, then the counts."""
-    counts: dict[str, int] = {}
+    counts = Counter(push.outcome for push in results)
     for push in results:
-        counts[push.outcome] = counts.get(push.outcome, 0) + 1
         if push.reason or push.outcome not in _SUCCESSFUL or push.has_changed:
             reason = f": {push.reason}" if push.reason else ""
             yield f"{push.outcome:<10}  {' '.join(push.name)}{reason}"

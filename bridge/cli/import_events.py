@@ -11,7 +11,7 @@ from bridge.cli.ingest_report import print_rejections, show_progress
 from bridge.cli.options import Config, load_settings
 from bridge.cli.output import escape
 
-#: Maximum number of damaged lines that are problem_numbers individually.
+#: Maximum number of damaged lines that are reported individually.
 _MAX_REPORTED = 20
 
 

@@ -33,9 +33,9 @@ def ingest(
     from connectors.openlineage.files import find_event_files
 
     files = find_event_files([path for path in paths if str(path) != "-"])
-    missing = [path for path in files if not path.exists()]
-    if missing:
-        raise typer.BadParameter(f"no such file: {missing[0]}")
+    missing_file = next((path for path in files if not path.exists()), None)
+    if missing_file is not None:
+        raise typer.BadParameter(f"no such file: {missing_file}")
     tune_garbage_collector()
     ingester = FileIngester(
         make_event_reader(settings), make_writer(settings), historical=historical, from_start=restart
@@ -50,6 +50,7 @@ def ingest(
 
 
 def _print_report(report: "IntakeReport", file_count: int) -> None:
+    """Print the report. Exit with an error if any input was not ingested completely."""
     summary = f"ingested {report.accepted} events from {file_count} file(s)"
     if report.resumed_at:
         summary += f"; skipped {report.resumed_at} bytes ingested earlier (--restart ingests them again)"

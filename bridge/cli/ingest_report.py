@@ -28,16 +28,16 @@ class IngestReporter(NamedTuple):
         typer.echo(f"error: {error}; retrying", err=True)
 
 
-def print_rejections(rejected: int, unmerged: int) -> None:
-    if rejected or unmerged:
-        typer.echo(
-            f"{rejected} rejected, {unmerged} stored but not merged: see `lineage-bridge rejected list`", err=True
-        )
+def print_rejections(rejected_count: int, unmerged_count: int) -> None:
+    """Print how many inputs were rejected or not merged, if any."""
+    if rejected_count or unmerged_count:
+        counts = f"{rejected_count} rejected, {unmerged_count} stored but not merged"
+        typer.echo(f"{counts}: see `lineage-bridge rejected list`", err=True)
 
 
 @contextmanager
 def show_progress(path: Path) -> "Iterator[ProgressCallback]":
-    """Show a progress bar if stderr is a terminal."""
+    """Show a progress bar if stderr is a terminal. Yields a function that reports the position in the file."""
     if not sys.stderr.isatty():
         yield lambda _: None
         return

@@ -79,12 +79,12 @@ def lineage(
     if column is not None:
         if output in {LineageFormat.mermaid, LineageFormat.dot}:
             raise typer.BadParameter("--column supports only --output tree and json")
-        hops = runner.run_or_exit(
+        column_result = runner.run_or_exit(
             ColumnLineageQuery(
                 **parameters, field=column, direction=direction.value, depth=depth, as_of=as_of, most=max_edges
             )
         )
-        print_result(hops, hop_lines(hops), as_json=output is LineageFormat.json)
+        print_result(column_result, hop_lines(column_result), as_json=output is LineageFormat.json)
         return
     result = runner.run_or_exit(
         LineageQuery(
@@ -100,15 +100,15 @@ def lineage(
 def _output_lines(
     result: "LineageResult", direction: Direction, output: LineageFormat, *, columns: bool
 ) -> "Iterator[str]":
-    from bridge.cli.diagram import as_dot, as_mermaid
+    from bridge.cli.diagram import lineage_to_dot, lineage_to_mermaid
     from bridge.cli.lineage_text import column_lines, tree_lines
 
     if output in {LineageFormat.mermaid, LineageFormat.dot}:
-        render = as_mermaid if output is LineageFormat.mermaid else as_dot
+        render = lineage_to_mermaid if output is LineageFormat.mermaid else lineage_to_dot
         yield from render(result)
         return
-    for walk_direction in ("upstream", "downstream"):
-        if direction.value in {walk_direction, "both"}:
-            yield from tree_lines(result, walk_direction)
+    for tree_direction in ("upstream", "downstream"):
+        if direction.value in {tree_direction, "both"}:
+            yield from tree_lines(result, tree_direction)
     if columns:
         yield from column_lines(result)

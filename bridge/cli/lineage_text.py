@@ -13,22 +13,24 @@ if TYPE_CHECKING:
 
 def tree_lines(walk: "LineageResult", direction: "Direction") -> Iterator[str]:
     """Draw the lineage as a tree with the requested dataset at the root."""
-    children: dict[str, list[EdgeResult]] = {}
+    edges_by_dataset: dict[str, list[EdgeResult]] = {}
     for edge in walk.edges:
-        node = edge.target if direction == "upstream" else edge.source
-        if node is not None:
-            children.setdefault(node.id, []).append(edge)
-    for edges in children.values():
+        dataset = edge.target if direction == "upstream" else edge.source
+        if dataset is not None:
+            edges_by_dataset.setdefault(dataset.id, []).append(edge)
+    for edges in edges_by_dataset.values():
         edges.sort(key=lambda edge: _edge_line(edge, direction))
     yield _dataset_label(walk.start)
-    yield from _branch_lines(walk.start.id, children, direction)
+    yield from _branch_lines(walk.start.id, edges_by_dataset, direction)
     yield from truncation_note(walk.cut)
 
 
-def _branch_lines(start: str, children: "dict[str, list[EdgeResult]]", direction: "Direction") -> Iterator[str]:
-    """Draw datasets depth first, iteratively: a chain may be longer than the recursion limit."""
-    drawn = {start}
-    stack = [("", iter(_with_last_flag(children.get(start, []))))]
+def _branch_lines(
+    start: str, edges_by_dataset: "dict[str, list[EdgeResult]]", direction: "Direction"
+) -> Iterator[str]:
+    """Draw datasets depth first, without recursion: a chain may be longer than the recursion limit."""
+    drawn_ids = {start}
+    stack = [("", iter(_with_last_flag(edges_by_dataset.get(start, []))))]
     while stack:
         indent, edges = stack[-1]
         next_edge = next(edges, None)
@@ -37,21 +39,23 @@ def _branch_lines(start: str, children: "dict[str, list[EdgeResult]]", direction
             continue
         edge, is_last = next_edge
         neighbor = _neighbor(edge, direction)
-        is_repeated = neighbor is not None and neighbor.id in drawn
+        is_repeated = neighbor is not None and neighbor.id in drawn_ids
         note = " (see above)" if is_repeated else ""
         connector = "└─" if is_last else "├─"
         yield f"{indent}{connector} {_edge_line(edge, direction)}{note}"
         if neighbor is not None and not is_repeated:
-            drawn.add(neighbor.id)
+            drawn_ids.add(neighbor.id)
             child_indent = indent + ("   " if is_last else "│  ")
-            stack.append((child_indent, iter(_with_last_flag(children.get(neighbor.id, [])))))
+            stack.append((child_indent, iter(_with_last_flag(edges_by_dataset.get(neighbor.id, [])))))
 
 
 def _neighbor(edge: "EdgeResult", direction: "Direction") -> "NodeReference | None":
+    """Return the next dataset in the direction of the walk."""
     return edge.source if direction == "upstream" else edge.target
 
 
 def _with_last_flag(edges: "list[EdgeResult]") -> "list[tuple[EdgeResult, bool]]":
+    """Pair each edge with a flag that is True for the last edge."""
     return [(edge, edge is edges[-1]) for edge in edges]
 
 
@@ -115,7 +119,8 @@ def hop_lines(walk: "ColumnLineageResult") -> Iterator[str]:
 
 
 def _column_label(column: "ColumnReference") -> str:
-    return f"{column.namespace} {column.name}" + (f".{column.column}" if column.column else f" {_WHOLE_DATASET}")
+    suffix = f".{column.column}" if column.column else f" {_WHOLE_DATASET}"
+    return f"{column.namespace} {column.name}{suffix}"
 
 
 def _transformation_label(hop: "ColumnHopResult") -> str:

@@ -45,25 +45,26 @@ def pull(
     marquez_settings = settings.marquez.model_copy(update=overrides)
     with ExitStack() as stack:
         writer = stack.enter_context(closing(make_writer(settings)))
-        log: EventSource = make_marquez_log_importer(
+        log_source: EventSource = make_marquez_log_importer(
             settings, marquez_settings, writer, _parse_since(since), lookback
         )
-        stack.enter_context(closing(log))
-        sources = {"events": log}
+        stack.enter_context(closing(log_source))
+        sources = {"events": log_source}
         if lists:
-            metadata = stack.enter_context(
-                closing(make_marquez_metadata_importer(settings, marquez_settings, writer))
-            )
-            sources["datasets and jobs found only in its lists"] = metadata
+            metadata_source = make_marquez_metadata_importer(settings, marquez_settings, writer)
+            sources["datasets and jobs missing from the log"] = stack.enter_context(closing(metadata_source))
         is_complete = _import_all(sources, every if follow else None)
         if follow:
-            _import_new_events(log, every)
+            _import_new_events(log_source, every)
         elif not is_complete:
             raise typer.Exit(1)
 
 
 def _import_all(sources: "dict[str, EventSource]", retry_seconds: float | None) -> bool:
-    """Import from the sources in order. With `retry_seconds`, wait for an unavailable source instead of failing."""
+    """Import from labelled sources in order. Return True if no input was rejected or could not be merged.
+
+    With `retry_seconds`, an unavailable source is tried again at this interval instead of raising an error.
+    """
     import time
 
     from bridge.cli.ingest_report import IngestReporter
@@ -86,7 +87,8 @@ def _import_all(sources: "dict[str, EventSource]", retry_seconds: float | None) 
     return is_complete
 
 
-def _import_new_events(log: "EventSource", interval: float) -> None:
+def _import_new_events(log_source: "EventSource", interval_seconds: float) -> None:
+    """Poll the event log until interrupted."""
     import threading
 
     from bridge.cli.ingest_report import IngestReporter
@@ -98,10 +100,11 @@ def _import_new_events(log: "EventSource", interval: float) -> None:
         if report.accepted or report.rejected or report.unmerged:
             reporter.print_report(report)
 
-    poll_until_stopped(log, interval, print_unless_empty, reporter.print_retry, threading.Event())
+    poll_until_stopped(log_source, interval_seconds, print_unless_empty, reporter.print_retry, threading.Event())
 
 
 def _parse_since(since: str | None) -> int | None:
+    """Parse the option --since to microseconds since the epoch."""
     from mappers.timestamps import parse_timestamp
 
     if since is None:

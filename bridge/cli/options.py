@@ -63,10 +63,12 @@ def dataset_parameters(namespace: str, name: str | None) -> dict[str, str]:
 
 
 def load_settings(config: list[Path] | None) -> "Settings":
+    """Load the settings. Imports the loader only when a command runs."""
     from bridge.settings.loader import load_settings
 
     return load_settings(config or [])
 
 
 def resolve_target(target: TargetName | None, config: list[Path] | None) -> TargetName:
+    """Return the given target or, by default, the first enabled target."""
     return target or next(iter(enabled_targets(load_settings(config))), TargetName.openmetadata)

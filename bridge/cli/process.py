@@ -101,16 +101,10 @@ def _table_lines(page: "Page[RegisteredProcess]") -> Iterator[str]:
     yield _COLUMNS.format("VERSION", "TRIGGER", "LAST RUN", "ENDED (UTC)", "OWNER", "PROCESS")
     for process in page.items:
         status, ended_at = _status_and_end(process.last_run)
-        owner = ", ".join(process.owners) or "-"
-        cells = (
-            process.version,
-            process.trigger_mode or "-",
-            status,
-            ended_at,
-            owner,
-            f"{process.namespace} {process.name}",
-        )
-        yield escape(_COLUMNS.format(*cells))
+        trigger_mode = process.trigger_mode or "-"
+        owners = ", ".join(process.owners) or "-"
+        name = f"{process.namespace} {process.name}"
+        yield escape(_COLUMNS.format(process.version, trigger_mode, status, ended_at, owners, name))
     if page.next:
         yield MORE_RESULTS
 

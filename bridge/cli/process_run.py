@@ -66,10 +66,10 @@ def run(
     options = _launch_options(
         file,
         param,
-        master,
-        conf,
-        lake or settings.process.lake,
-        key,
+        master=master,
+        conf=conf,
+        lake=lake or settings.process.lake,
+        key=key,
         rerun=rerun,
         work=settings.process.work,
         run_id=run_id,
@@ -108,10 +108,10 @@ def plan(
     options = _launch_options(
         file,
         param,
-        None,
-        None,
-        lake or settings.process.lake,
-        key,
+        master=None,
+        conf=None,
+        lake=lake or settings.process.lake,
+        key=key,
         rerun=False,
         work=settings.process.work,
         run_id=None,
@@ -147,30 +147,31 @@ def submit(
     options = _launch_options(
         file,
         param,
-        master,
-        conf,
-        lake or settings.process.lake,
-        key,
+        master=master,
+        conf=conf,
+        lake=lake or settings.process.lake,
+        key=key,
         rerun=rerun,
         work=settings.process.work,
         run_id=None,
     )
-    args = []
+    process_args = []
     for name_and_value in param or ():
-        args += ["--param", name_and_value]
+        process_args += ["--param", name_and_value]
     for path in config or ():
-        args += ["--config", str(path)]
+        process_args += ["--config", str(path)]
     for option, value in (("--lake", options.request.lake), ("--key", key), ("--url", url)):
         if value:
-            args += [option, value]
+            process_args += [option, value]
     if rerun:
-        args.append("--rerun")
-    command, variables = submit_command(options, args, extra or ())
+        process_args.append("--rerun")
+    command, variables = submit_command(options, process_args, extra or ())
     if not start:
         typer.echo(format_shell_command(command, variables))
         return
     secrets = {"LINEAGE_BRIDGE_API_KEY": api_key} if api_key else {}
-    os.execvpe(command[0], command, os.environ | variables | secrets)  # noqa: S606 - this machine's own spark-submit
+    executable, *_ = command
+    os.execvpe(executable, command, os.environ | variables | secrets)  # noqa: S606 - this machine's own spark-submit
 
 
 def clean(
@@ -206,10 +207,8 @@ def clean(
     retention = RetentionPolicy(
         keep or process_settings.keep_versions, process_settings.keep_days if days is None else days
     )
-    locations = [
-        locate_dataset(dataset, None, "parquet", None, _absolute_lake(lake or process_settings.lake))
-        for dataset in datasets
-    ]
+    absolute_lake = _absolute_lake(lake or process_settings.lake)
+    locations = [locate_dataset(dataset, None, "parquet", None, absolute_lake) for dataset in datasets]
     with closing(open_process_backend(settings, url, api_key)) as backend, closing(utility_session()) as session:
         cleaner = VersionCleaner(backend, FileSystems(session), retention, datetime.now(UTC))
         for location in locations:
@@ -222,15 +221,16 @@ def clean(
 def _launch_options(
     file: Path,
     params: "list[str] | None",
+    *,
     master: str | None,
     conf: "list[str] | None",
     lake: str | None,
     key: str | None,
-    *,
     rerun: bool,
     work: str,
     run_id: str | None,
 ) -> "LaunchOptions":
+    """Combine a process file, command-line options and settings."""
     from bridge.process.definition import ProcessDefinition
     from bridge.process.launcher import LaunchOptions, new_run_id, require_process_extra
     from bridge.process.planner import RunRequest
@@ -255,7 +255,10 @@ def _launch_options(
 
 
 def _absolute_lake(lake: str | None) -> str | None:
-    return lake if lake is None or "://" in lake else str(Path(lake).absolute())
+    """Make a local path absolute. A URL remains unchanged."""
+    if lake is None or "://" in lake:
+        return lake
+    return str(Path(lake).absolute())
 
 
 def _cleanup_lines(result: "CleanupResult", *, dry_run: bool) -> "Iterator[str]":
@@ -268,6 +271,7 @@ def _cleanup_lines(result: "CleanupResult", *, dry_run: bool) -> "Iterator[str]"
 
 
 def parse_key_values(args: "Sequence[str]", option: str) -> dict[str, str]:
+    """Parse arguments of the form NAME=VALUE. `option` is named in errors."""
     values_by_name = {}
     for arg in args:
         name, equals, value = arg.partition("=")
@@ -285,6 +289,7 @@ def _print_progress(message: str) -> None:
 
 
 def add_commands(process: typer.Typer) -> None:
+    """Add the commands that plan, run and clean."""
     command_class = accept_old_options(anew="rerun")
     process.command()(plan)
     process.command(cls=command_class)(run)

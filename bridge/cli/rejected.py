@@ -70,11 +70,13 @@ def retry_rejected(
     reader = make_event_reader(settings)
     writer = make_writer(settings)
     retry = InputRetry(reader, make_legacy_reader(settings, reader))
-    retried = 0
+    ingested_count = 0
     for failed_input in selected:
         payload = read_payload(store, settings.org, failed_input)
-        events_or_problem: list[IncomingEvent] | str = "payload was evicted (intake.keep_rejected); send it again"
-        if payload is not None:
+        events_or_problem: list[IncomingEvent] | str
+        if payload is None:
+            events_or_problem = "payload was evicted (intake.keep_rejected); send it again"
+        else:
             events_or_problem = retry.read(failed_input, payload)
         if isinstance(events_or_problem, str):
             typer.echo(f"{failed_input.hash.hex()[:16]}  {failed_input.source}  {events_or_problem}", err=True)
@@ -82,9 +84,10 @@ def retry_rejected(
         writer.write(events_or_problem)
         if failed_input.kind == "rejected":
             writer.delete_rejected(failed_input.hash)
-        retried += 1
-    typer.echo(f"{retried} ingested, {len(selected) - retried} still rejected")
-    if retried < len(selected):
+        ingested_count += 1
+    rejected_count = len(selected) - ingested_count
+    typer.echo(f"{ingested_count} ingested, {rejected_count} still rejected")
+    if rejected_count:
         raise typer.Exit(1)
 
 

@@ -99,6 +99,7 @@ def _format_time(iso: str) -> str:
 
 
 def _format_duration(micros: int) -> str:
+    """Format a duration in its two largest units or, below a minute, in seconds with a fraction."""
     seconds = micros // 1_000_000
     for unit_seconds, unit, subunit_seconds, subunit in (
         (86_400, "d", 3_600, "h"),

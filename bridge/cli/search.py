@@ -67,7 +67,7 @@ def search(
 
 
 def _update_index(config: list[Path] | None, *, rebuild: bool) -> None:
-    """Index changes that no service has indexed yet."""
+    """Index the changes that no service has indexed yet or, with `rebuild`, everything."""
     from contextlib import closing
 
     from bridge.bootstrap.store import make_indexer
@@ -96,6 +96,7 @@ def _details_text(hit: "SearchHit") -> str:
 
 
 def _exit_not_found(result: "SearchResult", q: str) -> None:
+    """Print that nothing was found, with similar words, and exit with an error."""
     query = f" for {q[:200]!r}" if q.strip() else ""
     suggestions = f"; similar: {', '.join(result.near)}" if result.near else ""
     typer.echo(escape(f"error: nothing found{query}{suggestions}"), err=True)

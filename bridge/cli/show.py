@@ -106,9 +106,9 @@ def _governance_lines(governance: dict[str, Any]) -> Iterator[str]:
     if governance:
         yield f"  governed by the asset {governance.get('asset', '?')}:"
     for key in sorted(governance.keys() - _SHOWN_ELSEWHERE):
-        is_list = isinstance(governance[key], list) and all(isinstance(item, str) for item in governance[key])
-        text = ", ".join(governance[key]) if is_list else governance[key]
-        yield f"    {key}: {text}"
+        value = governance[key]
+        is_string_list = isinstance(value, list) and all(isinstance(item, str) for item in value)
+        yield f"    {key}: {', '.join(value) if is_string_list else value}"
 
 
 def _version_line(version: "VersionResult") -> str:

@@ -80,9 +80,9 @@ def _run_probe(
     conf_values: dict[str, str],
     timeout_seconds: float,
     log: Path | None,
-    reported: "list[ConfProblem]",
+    known_findings: "list[ConfProblem]",
 ) -> "list[ConfProblem]":
-    """Run a job, and print and return its new findings."""
+    """Run a job. Print and return the findings that were not known before."""
     import tempfile
 
     from connectors.spark.probe import probe
@@ -93,7 +93,7 @@ def _run_probe(
         result = probe(
             installation, conf_values, folder, log.absolute() if log else folder / "driver.log", timeout_seconds
         )
-    new_findings = [finding for finding in result.problems if finding not in reported]
+    new_findings = [finding for finding in result.problems if finding not in known_findings]
     _print_findings(new_findings)
     arrivals = "".join(f", {count} arrived at {key}" for key, count in result.received_counts.items())
     typer.echo(f"events: {result.emitted_count} created{arrivals}")
@@ -202,6 +202,7 @@ def _conf_text(options: ConfOptions, output: ConfFormat) -> str:
 
 
 def _read_api_key(path: Path) -> str:
+    """Read an API key. Raises ConfigError if the file does not consist of a single key."""
     from connectors.errors import ConfigError
 
     try:

@@ -20,7 +20,7 @@ from bridge.cli.options import (
 )
 from bridge.cli.output import OutputFormat, OutputOption, escape, print_json, print_result
 from bridge.cli.query import QueryRunner
-from bridge.cli.sync_text import explanation_lines, format_counts, plan_lines, print_remaining, status_lines
+from bridge.cli.sync_text import explanation_lines, format_counts, plan_lines, print_sync_state, status_lines
 from bridge.settings.target_names import TargetName, enabled_targets
 
 if TYPE_CHECKING:
@@ -38,18 +38,18 @@ def requeue(config: Config, target: TargetName, keys: Collection[tuple[str, byte
     """Queue items for an immediate retry. Without keys, queue all failed items."""
     from bridge.bootstrap.targets import open_dead_letters
 
-    with closing(open_dead_letters(load_settings(config), target)) as queue:
-        selected = queue.list() if keys is None else keys
-        queue.retry(selected)
-    typer.echo(f"{len(selected)} items queued: the service or `lineage-bridge sync --once` pushes them")
+    with closing(open_dead_letters(load_settings(config), target)) as dead_letters:
+        keys_to_retry = dead_letters.list() if keys is None else keys
+        dead_letters.retry(keys_to_retry)
+    typer.echo(f"{len(keys_to_retry)} items queued: the service or `lineage-bridge sync --once` pushes them")
 
 
 def drop_item(config: Config, target: TargetName, key: tuple[str, bytes]) -> None:
     """Drop a dead letter until it changes."""
     from bridge.bootstrap.targets import open_dead_letters
 
-    with closing(open_dead_letters(load_settings(config), target)) as queue:
-        queue.drop([key])
+    with closing(open_dead_letters(load_settings(config), target)) as dead_letters:
+        dead_letters.drop([key])
 
 
 _SETUP_HINTS = {
@@ -88,7 +88,7 @@ def push(
     """Push pending changes to a target; `serve` does this continuously for all targets."""
     if context.invoked_subcommand is not None:
         return
-    if (once or compare) is dry_run:
+    if dry_run == (once or compare):
         raise typer.BadParameter("specify --once, --compare or --dry-run")
     calls: Counter[str] = Counter()
     target_name = resolve_target(target, config)
@@ -180,7 +180,7 @@ def _sync_explanation(
 def open_reconciler(
     config: Config, target: TargetName, calls: Counter[str], allow_delete: int | None = None
 ) -> "Reconciler":
-    """Open the reconciler of a target. Raises ConfigError if the target is disabled."""
+    """Open the reconciler of a target, which counts its requests in `calls`. Raises ConfigError if it is disabled."""
     settings = load_settings(config)
     from bridge.bootstrap.targets import make_reconciler, open_dead_letters
     from bridge.log import configure_log
@@ -194,12 +194,13 @@ def open_reconciler(
     if allow_delete is not None:
         openmetadata = settings.openmetadata.model_copy(update={"most_deletions": allow_delete})
         settings = settings.model_copy(update={"openmetadata": openmetadata})
-        with closing(open_dead_letters(settings, target)) as queue:
-            queue.retry_deletions()
+        with closing(open_dead_letters(settings, target)) as dead_letters:
+            dead_letters.retry_deletions()
     return make_reconciler(settings, target, lambda kind: calls.update([kind]))
 
 
 def _push_and_report(reconciler: "Reconciler", target: TargetName, calls: Counter[str], *, as_json: bool) -> None:
+    """Push everything due and print the result. Exit with an error if the target is not in sync."""
     outcomes = reconciler.run_until_idle()
     status = reconciler.status()
     if as_json:
@@ -217,7 +218,7 @@ def _push_and_report(reconciler: "Reconciler", target: TargetName, calls: Counte
     else:
         typer.echo(f"items: {format_counts(outcomes)}")
         typer.echo(f"calls: {format_counts(calls)}")
-        print_remaining(status, target)
+        print_sync_state(status, target)
     if status.trouble:
         hint = ": see `lineage-bridge openmetadata check`" if target is TargetName.openmetadata else ""
         typer.echo(escape(f"error: {status.trouble}{hint}"), err=True)

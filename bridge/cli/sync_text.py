@@ -25,7 +25,8 @@ def format_counts(counts: Counter[str]) -> str:
     return ", ".join(f"{name} {count}" for name, count in sorted(counts.items())) or "none"
 
 
-def print_remaining(status: "SyncStatus", target: TargetName) -> None:
+def print_sync_state(status: "SyncStatus", target: TargetName) -> None:
+    """Print that a target is in sync, or what is left to push."""
     if status.converged and not status.trouble:
         compared = (
             f"last compared with the server at {format_timestamp(status.compared_at)}"
@@ -40,12 +41,12 @@ def print_remaining(status: "SyncStatus", target: TargetName) -> None:
 
 
 def plan_lines(steps: "Sequence[PlanStep]", counts: Counter[str]) -> Iterator[str]:
-    shown = [step for step in steps if step.action not in {"leave", "unwanted"}]
-    for step in shown[:_MAX_STEPS]:
+    changes = [step for step in steps if step.action not in {"leave", "unwanted"}]
+    for step in changes[:_MAX_STEPS]:
         reason = f"  ({step.reason})" if step.reason else ""
         yield f"{_SIGNS.get(step.action, '!')} {step.action} {step.kind} {step.name}{reason}"
-    if len(shown) > _MAX_STEPS:
-        yield f"... and {len(shown) - _MAX_STEPS} more: use --output json for all"
+    if len(changes) > _MAX_STEPS:
+        yield f"... and {len(changes) - _MAX_STEPS} more: use --output json for all"
     yield f"plan: {format_counts(counts)}"
 
 

@@ -36,9 +36,11 @@ def tail(
 
 
 class _IngestCounter:
+    """Counts the ingested items by outcome, and the files that could not be read."""
+
     accepted = rejected = unmerged = unreadable = 0
 
-    def __call__(self, item: "Item") -> None:
+    def count(self, item: "Item") -> None:
         from bridge.store.event_log import RejectedInput
 
         if isinstance(item, RejectedInput):
@@ -49,13 +51,14 @@ class _IngestCounter:
 
 
 async def _follow_files(settings: "Settings", paths: list[str], counter: _IngestCounter, *, once: bool) -> None:
+    """Ingest files until stopped or, with `once`, up to their current ends. Outcomes are counted in `counter`."""
     from bridge.bootstrap.intake import make_event_reader, make_file_follower
     from bridge.bootstrap.store import make_writer
     from bridge.intake.group_commit import GroupCommitter
 
     writer = make_writer(settings)
     committer = GroupCommitter(writer, max_group=settings.intake.max_group, max_pending=settings.intake.max_waiting)
-    follower = make_file_follower(settings, paths, make_event_reader(settings), committer, counter)
+    follower = make_file_follower(settings, paths, make_event_reader(settings), committer, counter.count)
     _stop_on_signals(follower)
     try:
         await (follower.read_all() if once else follower.run())

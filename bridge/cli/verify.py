@@ -95,6 +95,7 @@ def _verify_target(config: Config, target: TargetName) -> _Verification:
 
 
 def _as_json(result: _Verification) -> dict[str, object]:
+    """Convert a result to the keys of the JSON output."""
     return {
         "looked_at": result.checked,
         "differences": [

@@ -125,7 +125,7 @@ def test_invalidate_warns_about_published_version(dataset_cli: DatasetCli) -> No
         "s3://lake sales/weekly: partition day=mon of version v2 is invalid: late",
         "  it is published, so reads fail from now on: publish another version, or roll back",
     ]
-    assert "  invalid of day=mon: late" in dataset_cli("resolve s3://lake/sales/weekly").stdout
+    assert "  invalid partition day=mon: late" in dataset_cli("resolve s3://lake/sales/weekly").stdout
     assert dataset_cli("resolve s3://lake/sales/weekly --partition day=mon").exit_code == 6
     revalidated = dataset_cli("invalidate s3://lake/sales/weekly v2 --partition day=mon --valid")
     assert revalidated.stdout == "s3://lake sales/weekly: partition day=mon of version v2 is valid again\n"

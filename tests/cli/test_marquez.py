@@ -106,7 +106,7 @@ def test_pull_imports_events_and_tags(shell: Shell, standin: StandIn) -> None:
     client.close()
     pulled = shell("marquez", "pull")
     assert (pulled.exit_code, pulled.stdout) == (
-        0, "1 events imported\n1 datasets and jobs found only in its lists imported\n",
+        0, "1 events imported\n1 datasets and jobs missing from the log imported\n",
     )  # fmt: skip
     assert "SUCCESS" in shell("runs", "jobs", "job").stdout
     assert shell("sync", "--once").exit_code == 0
