@@ -51,10 +51,10 @@ def logical_job(ancestry: JobAncestry, granularity: Granularity, rule: FoldingRu
     return ancestry.parent
 
 
-def step_name(rule: FoldingRule, leaf: str, application: str | None, target: str | None) -> str:
+def step_name(rule: FoldingRule, action_name: str, application: str | None, target: str | None) -> str:
     """Name a step of an application after the dataset that the step wrote, if any."""
     if rule.step == "effect" and target is not None:
         return f"write {short_name(target)}"
     if application:
-        return leaf.removeprefix(f"{application}.")
-    return leaf
+        return action_name.removeprefix(f"{application}.")
+    return action_name

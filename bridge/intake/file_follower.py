@@ -103,6 +103,7 @@ class FileFollower:
         return has_read
 
     async def _scan_files(self) -> Problems:
+        """Find new and changed files, resume new files, and return the problems of files that cannot be followed."""
         scan = await asyncio.to_thread(self._tracker.scan)
         positions: dict[str, FilePosition] = {}
         for number, name in enumerate(sorted(scan.position_names()), 1):

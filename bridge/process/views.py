@@ -15,7 +15,7 @@ from bridge.process.steps import PlannedStep
 from connectors.errors import InvalidData
 from connectors.spark.frames import ReadOptions, frame_columns, read_frame
 from mappers.errors import InvalidSql
-from mappers.sql.column_source import ColumnSource, QueryLineage, compose
+from mappers.sql.column_source import ColumnSource, QueryLineage, compose_lineage
 from mappers.sql.lineage import trace_columns
 
 Function = Callable[[Mapping[str, DataFrame], Mapping[str, Any]], DataFrame]
@@ -93,7 +93,7 @@ class ViewBuilder:
         steps = [
             (name, step_lineage) for name, step_lineage in self._query_lineage if name.lower() not in self._sources
         ]
-        return compose(steps, view, self._sources)
+        return compose_lineage(steps, view, self._sources)
 
     def step_facets(self) -> list[dict[str, Any]]:
         """Return a facet for each step: what the step reads, and its column lineage."""

@@ -88,6 +88,7 @@ class GrowingFile:
         return os.pread(self._file.fileno(), size, offset)
 
     def _split_lines(self, block: bytes, max_lines: int, *, at_end: bool) -> tuple[list[RawLine], int]:
+        """Return the complete lines of a block, and the number of bytes that they take."""
         lines: list[RawLine] = []
         position = 0
         while len(lines) < max_lines and (end := _line_end(block, position, at_end=at_end)):
@@ -106,26 +107,30 @@ class GrowingFile:
             lines.append(RawLine(payload))
 
     def _read_long_line(self, start: int, first_block: bytes) -> tuple[list[RawLine], int]:
-        """Read a line that is longer than a block; of a line over the limit, only the beginning is kept in memory."""
-        parts, size = [first_block], len(first_block)
+        """Read a line that is longer than a block; returns the line, if it is complete, and its length or 0.
+
+        Of a line over the limit, only the beginning is kept in memory.
+        """
+        parts, searched_bytes = [first_block], len(first_block)
         progress = self._long_line_progress
         if progress.start == start and progress.searched_bytes > self._max_line:
-            size = progress.searched_bytes
-        end = 0
-        while not end and (block := self._read_at(start + size, _BLOCK_BYTES)):
-            end = block.find(b"\n") + 1
-            size += end or len(block)
-            if size <= self._max_line:
-                parts.append(block[:end] if end else block)
+            searched_bytes = progress.searched_bytes
+        is_complete = False
+        while not is_complete and (block := self._read_at(start + searched_bytes, _BLOCK_BYTES)):
+            part, line_end, _ = block.partition(b"\n")
+            is_complete = bool(line_end)
+            searched_bytes += len(part) + len(line_end)
+            if searched_bytes <= self._max_line:
+                parts.append(part + line_end)
         lines: list[RawLine] = []
-        if size > self._max_line:
-            self._long_line_progress = _LongLineProgress(start, size)
-            if end:
+        if searched_bytes > self._max_line:
+            self._long_line_progress = _LongLineProgress(start, searched_bytes)
+            if is_complete:
                 lines.append(RawLine(_trim(first_block)[:_MAX_EXCERPT_BYTES], too_long=True))
-        elif end or _is_object(b"".join(parts)):
+        elif is_complete or _is_object(b"".join(parts)):
             self._append_line(lines, b"".join(parts))
-            end = size
-        return lines, (size if end else 0)
+            is_complete = True
+        return lines, (searched_bytes if is_complete else 0)
 
 
 def _line_end(block: bytes, position: int, *, at_end: bool) -> int:

@@ -30,12 +30,12 @@ _FORMAT_PACKAGES = {
 def check_packages(conf: Mapping[str, str], release: SparkRelease | None) -> Iterator[ConfProblem]:
     """Find packages that are missing or were built for another Spark or Scala version."""
     packages = [(key, name.strip()) for key in _JARS for name in conf.get(key, "").split(",") if name.strip()]
-    listeners = [(key, match) for key, name in packages if (match := _LISTENER_PACKAGE.search(name))]
-    if not listeners:
+    listener_matches = [(key, match) for key, name in packages if (match := _LISTENER_PACKAGE.search(name))]
+    if not listener_matches:
         remedy = f"add {release.listener}" if release else "add the listener's package"
         problem = "does not contain the listener; it must then be in Spark's jars directory"
         yield ConfProblem("spark.jars.packages", ProblemEffect.maybe_intended, problem, remedy)
-    for key, match in listeners:
+    for key, match in listener_matches:
         scala, version = match.groups()
         yield from _check_listener_package(key, scala, version, release)
     for catalog, pattern in _FORMAT_PACKAGES.items():

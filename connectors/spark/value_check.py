@@ -14,7 +14,10 @@ _INTEGER = re.compile(r"\s*[+-]?\d{1,10}\s*")
 
 
 def value_problem(spec: KeySpec, value: str) -> tuple[ProblemEffect, str] | None:
-    """Describe what is wrong with a value, or return None. The value may be a secret, so it is never quoted."""
+    """Describe what is wrong with a value, or return None if it is valid.
+
+    The description never quotes the value, which may be a secret.
+    """
     if spec.kind is ValueType.anything:
         return None
     if not value.strip():

@@ -163,7 +163,8 @@ class Reducer:
             row_class = type(row)
             table = tables.get(row_class)
             if table is None:
-                table = tables[row_class] = _RowsOfClass({}, merge_plan(row_class).key_count, merger(row_class))
+                table = _RowsOfClass({}, merge_plan(row_class).key_count, merger(row_class))
+                tables[row_class] = table
             by_key, key_count, merge = table
             key = row[:key_count]
             existing = by_key.setdefault(key, row)

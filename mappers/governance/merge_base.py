@@ -31,8 +31,8 @@ class MergeBase(NamedTuple):
         sent, read = self.sent.get(path), self.read.get(path)
         if isinstance(remote, frozenset) or isinstance(sent, frozenset):
             # Elements that the server did not accept are missing from the start, which is not a remote change.
-            not_accepted = as_set(sent) - as_set(read)
-            return as_set(remote) | not_accepted
+            rejected_elements = as_set(sent) - as_set(read)
+            return as_set(remote) | rejected_elements
         if path in self.sent and equal_values(remote, read):
             return sent
         return to_local_value(path, remote)

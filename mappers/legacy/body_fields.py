@@ -104,7 +104,7 @@ class BodyFields:
             objects.append(BodyFields(item, path, self.notes))
         return objects
 
-    def unread(self) -> dict[str, Any]:
+    def unread_members(self) -> dict[str, Any]:
         """Return the members that have not been read."""
         return {key: value for key, value in self._members.items() if key not in self._read_keys}
 

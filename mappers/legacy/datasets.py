@@ -22,9 +22,9 @@ def parse_datasets(body: BodyFields, side: Side, namespaces: LegacyNamespaces) -
 def parse_dataset(dataset: BodyFields, side: Side, namespaces: LegacyNamespaces) -> JsonObject:
     """Parse a dataset; members that are not otherwise used become facets."""
     name = read_dataset_name(dataset, namespaces)
-    facets = dataset.object("facets").unread()
-    side_facets = {kind: dataset.object(kind).unread() for kind in ("inputFacets", "outputFacets")}
-    return build_dataset(name, dataset.unread() | facets, side, dataset, side_facets)
+    facets = dataset.object("facets").unread_members()
+    side_facets = {kind: dataset.object(kind).unread_members() for kind in ("inputFacets", "outputFacets")}
+    return build_dataset(name, dataset.unread_members() | facets, side, dataset, side_facets)
 
 
 def build_dataset(

@@ -28,7 +28,7 @@ _RUN_ID_KEYS = ("runId", "run_id")
 
 
 def translate_request(body: BodyFields, namespaces: LegacyNamespaces, received_at: str) -> list[bytes]:
-    """Translate a request to register a dataset; `received_at` is used if the body has no time of submission.
+    """Translate a request to register a dataset; `received_at` is used if the body has no submission time.
 
     The requested metadata is stored with the request; the dataset does not change until the request is approved.
     """
@@ -43,7 +43,7 @@ def translate_request(body: BodyFields, namespaces: LegacyNamespaces, received_a
         _, review_value = body.get(key)
         if review_value is not None:
             raise InvalidInput("belongs to the review, not to the request", body.path_to(key))
-    requested_metadata = {key: value for key, value in body.unread().items() if not key.startswith("_")}
+    requested_metadata = {key: value for key, value in body.unread_members().items() if not key.startswith("_")}
     content = {**requested_metadata, "submittedBy": submitter, "submittedAt": time.text, "status": _PENDING}
     facets = {"lineageBridge_registration": custom_facet("DatasetFacet", content)}
     return [build_event("DatasetEvent", time.text, None, {"dataset": {**name._asdict(), "facets": facets}})]
@@ -62,7 +62,7 @@ def translate_dataset(body: BodyFields, namespaces: LegacyNamespaces) -> list[by
     run_id, job = _read_run_and_job(body, namespaces)
     if job is None:
         return [_build_version_event(body, name, version, status, event_type, time)]
-    output = build_dataset(name, body.unread() | {"version": version}, "output", body)
+    output = build_dataset(name, body.unread_members() | {"version": version}, "output", body)
     run_id = run_id or _derive_run_id(body, job, start or time)
     run = LegacyRun(event_type, time, start, run_id, job, outputs=[output])
     return build_run_events(run, namespaces)
@@ -78,7 +78,7 @@ def _build_version_event(
             f"{body.path_to('status')} {status[:64]!r}: the version does not exist, only its name is stored"
         )
         version_key = "attemptedVersion"
-    dataset = build_dataset(name, body.unread() | {"status": status, version_key: version}, "output", body)
+    dataset = build_dataset(name, body.unread_members() | {"status": status, version_key: version}, "output", body)
     facets = dataset["facets"] | dataset.pop("outputFacets", {})
     return build_event("DatasetEvent", time.text, None, {"dataset": {**dataset, "facets": facets}})
 
@@ -107,7 +107,7 @@ def translate_process(body: BodyFields, namespaces: LegacyNamespaces) -> list[by
     elif event_type == "START":
         time = start or time
     run_id = body.text(*_RUN_ID_KEYS) or _derive_run_id(body, job, start or time)
-    facet_values = body.unread()
+    facet_values = body.unread_members()
     if event_type == "OTHER":
         facet_values["status"] = state
     run = LegacyRun(event_type, time, start, run_id, job, run_facets=facet_values)

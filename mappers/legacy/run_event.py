@@ -17,7 +17,7 @@ def translate_run_event(body: BodyFields, namespaces: LegacyNamespaces) -> list[
     start = run.time("startTime", "start_time")
     time = _event_time(event_type, start, run.time("endTime", "end_time"), body.time("eventTime", "event_time"), run)
     job = read_job_name(job_fields, namespaces)
-    run_facets, job_facets = run.object("facets").unread(), job_fields.object("facets").unread()
+    run_facets, job_facets = run.object("facets").unread_members(), job_fields.object("facets").unread_members()
     run_id = run.text("runId", "run_id") or _derive_run_id(event_type, job, start, time, run)
     inputs, outputs = parse_datasets(body, "input", namespaces), parse_datasets(body, "output", namespaces)
     producer = body.text("producer")
@@ -31,8 +31,8 @@ def translate_run_event(body: BodyFields, namespaces: LegacyNamespaces) -> list[
             start,
             run_id,
             job,
-            run_facets=body.unread() | run.unread() | run_facets,
-            job_facets=job_fields.unread() | job_facets,
+            run_facets=body.unread_members() | run.unread_members() | run_facets,
+            job_facets=job_fields.unread_members() | job_facets,
             inputs=inputs,
             outputs=outputs,
             producer=producer,

@@ -16,7 +16,7 @@ from mappers.openlineage import facets as facet_types
 from mappers.openlineage.column_lineage import map_column_lineage, read_column_lineage_facet, source_datasets
 from mappers.openlineage.explicit_lineage import DeclaringFacet, LineageAsserter, map_dataset_lineage
 from mappers.openlineage.facet_parser import ParsedDataset, ParsedFacet, facet_value
-from mappers.openlineage.names import CanonicalName, canonical_dataset_name, repair_symlink
+from mappers.openlineage.names import CanonicalEntity, canonical_dataset_name, repair_symlink
 from mappers.openlineage.quality import map_assertions, map_expectations
 from mappers.openlineage.registrations import map_registration
 from mappers.openlineage.row_builder import DatasetContext, DatasetRole, RowBuilder
@@ -41,38 +41,38 @@ _CHANGES_WITHOUT_VERSION = frozenset({"DROP", "RENAME", "ALTER"})
 _CHANGES_WITHOUT_EDGE = frozenset({"DROP", "RENAME"})
 
 
-def map_dataset(builder: RowBuilder, dataset: ParsedDataset, context: DatasetContext) -> CanonicalName:
+def map_dataset(builder: RowBuilder, dataset: ParsedDataset, context: DatasetContext) -> CanonicalEntity:
     """Add all rows about a dataset of an event."""
-    name = canonical_dataset_name(builder.org, dataset.namespace, dataset.name)
+    entity = canonical_dataset_name(builder.org, dataset.namespace, dataset.name)
     role = context.role
-    builder.add_namespace(name)
+    builder.add_namespace(entity)
     lifecycle = None
     if role in (DatasetRole.OUTPUT, DatasetRole.DATASET_EVENT):
         lifecycle_facet = dataset.facets.get("lifecycleStateChange")
         lifecycle = facet_value(lifecycle_facet, facet_types.LifecycleStateChangeFacet, builder.notes)
     change = lifecycle.lifecycleStateChange.upper() if lifecycle else None
-    builder.rows.append(_dataset_row(builder, name, dataset, role.rank, change))
+    builder.rows.append(_dataset_row(builder, entity, dataset, role.rank, change))
     if lifecycle and change == "RENAME":
-        _map_succession(builder, lifecycle, name, context)
-    _map_symlinks(builder, dataset, name)
-    schema = map_schema(builder, dataset, name, role.rank)
+        _map_succession(builder, lifecycle, entity, context)
+    _map_symlinks(builder, dataset, entity)
+    schema = map_schema(builder, dataset, entity, role.rank)
     builder.add_facets(
-        name.id, dataset.facets, role.rank, in_columns=_parsed_facet_names(dataset.facets, _FACETS_IN_COLUMNS[role])
+        entity.id, dataset.facets, role.rank, in_columns=_parsed_facet_names(dataset.facets, _FACETS_IN_COLUMNS[role])
     )
     if role is DatasetRole.INPUT:
-        _map_input(builder, dataset, name, context)
+        _map_input(builder, dataset, entity, context)
     elif role is DatasetRole.OUTPUT:
-        _map_output(builder, dataset, name, context, change)
+        _map_output(builder, dataset, entity, context, change)
         if change not in _CHANGES_WITHOUT_VERSION:
-            map_output_version(builder, dataset, name, context, schema)
+            map_output_version(builder, dataset, entity, context, schema)
     elif role is DatasetRole.DATASET_EVENT:
-        map_reported_version(builder, dataset, name)
-        map_registration(builder, dataset, name)
-    has_explicit_lineage = role is DatasetRole.DATASET_EVENT and _map_explicit_lineage(builder, dataset, name)
+        map_reported_version(builder, dataset, entity)
+        map_registration(builder, dataset, entity)
+    has_explicit_lineage = role is DatasetRole.DATASET_EVENT and _map_explicit_lineage(builder, dataset, entity)
     if not has_explicit_lineage:
-        _map_column_lineage_facet(builder, dataset, name, context)
-    _map_quality(builder, dataset, name, context)
-    return name
+        _map_column_lineage_facet(builder, dataset, entity, context)
+    _map_quality(builder, dataset, entity, context)
+    return entity
 
 
 def _parsed_facet_names(facets: dict[str, ParsedFacet], names: tuple[str, ...]) -> frozenset[str]:
@@ -81,9 +81,9 @@ def _parsed_facet_names(facets: dict[str, ParsedFacet], names: tuple[str, ...]) 
 
 
 def _dataset_row(
-    builder: RowBuilder, name: CanonicalName, dataset: ParsedDataset, rank: Rank, change: str | None
+    builder: RowBuilder, entity: CanonicalEntity, dataset: ParsedDataset, rank: Rank, change: str | None
 ) -> DatasetRow:
-    row = builder.dataset_row(name)
+    row = builder.dataset_row(entity)
     facets = dataset.facets
     row = row._replace(**builder.documentation_and_owner_columns(facets, rank))
     if (storage := builder.asserted_facet(facets.get("storage"), facet_types.StorageFacet, rank)) is not None:
@@ -100,7 +100,7 @@ def _dataset_row(
 def _map_succession(
     builder: RowBuilder,
     lifecycle: facet_types.LifecycleStateChangeFacet,
-    target: CanonicalName,
+    target: CanonicalEntity,
     context: DatasetContext,
 ) -> None:
     previous = lifecycle.previousIdentifier
@@ -113,7 +113,7 @@ def _map_succession(
         builder.rows.append(DatasetSuccessionRow(builder.org, source.id, target.id, context.run_id, builder.micros))
 
 
-def _map_symlinks(builder: RowBuilder, dataset: ParsedDataset, name: CanonicalName) -> None:
+def _map_symlinks(builder: RowBuilder, dataset: ParsedDataset, entity: CanonicalEntity) -> None:
     symlinks = facet_value(dataset.facets.get("symlinks"), facet_types.SymlinksFacet, builder.notes)
     identifiers = symlinks.identifiers if symlinks else None
     for identifier in identifiers or ():
@@ -121,12 +121,12 @@ def _map_symlinks(builder: RowBuilder, dataset: ParsedDataset, name: CanonicalNa
             builder.notes.append("symlink without namespace or name: ignored")
             continue
         alias = builder.reference_dataset(repair_symlink(identifier.namespace, identifier.name), identifier.name)
-        if alias.id != name.id:
+        if alias.id != entity.id:
             identifier_type = builder.bounded_key(identifier.type.upper(), "symlink type")
-            builder.rows.append(DatasetSymlinkRow(builder.org, name.id, alias.id, identifier_type, builder.micros))
+            builder.rows.append(DatasetSymlinkRow(builder.org, entity.id, alias.id, identifier_type, builder.micros))
 
 
-def _map_input(builder: RowBuilder, dataset: ParsedDataset, name: CanonicalName, context: DatasetContext) -> None:
+def _map_input(builder: RowBuilder, dataset: ParsedDataset, entity: CanonicalEntity, context: DatasetContext) -> None:
     columns = statistics_columns(builder, dataset.input_facets.get("inputStatistics"))
     version = facet_value(dataset.facets.get("version"), facet_types.DatasetVersionFacet, builder.notes)
     if version:
@@ -136,17 +136,17 @@ def _map_input(builder: RowBuilder, dataset: ParsedDataset, name: CanonicalName,
             "version": bounded_version(builder, tag),
         }
     builder.rows.append(
-        RunInputRow(builder.org, context.run_id, name.id, context.job_id, builder.micros, builder.micros, **columns)
+        RunInputRow(builder.org, context.run_id, entity.id, context.job_id, builder.micros, builder.micros, **columns)
     )
-    builder.add_edge("CONSUMES", ("dataset", name.id), ("job", context.job_id), context.job_id, "explicit")
+    builder.add_edge("CONSUMES", ("dataset", entity.id), ("job", context.job_id), context.job_id, "explicit")
     in_columns = _parsed_facet_names(dataset.input_facets, ("inputStatistics",))
     builder.add_facets(
-        context.run_id, dataset.input_facets, Rank.INPUT, about_id=name.id, prefix="input:", in_columns=in_columns
+        context.run_id, dataset.input_facets, Rank.INPUT, about_id=entity.id, prefix="input:", in_columns=in_columns
     )
 
 
 def _map_output(
-    builder: RowBuilder, dataset: ParsedDataset, name: CanonicalName, context: DatasetContext, change: str | None
+    builder: RowBuilder, dataset: ParsedDataset, entity: CanonicalEntity, context: DatasetContext, change: str | None
 ) -> None:
     dropped_at = builder.micros if change == "DROP" else None
     change_order = builder.assertion_order(0, digest(change.encode())) if change else None
@@ -154,7 +154,7 @@ def _map_output(
         RunOutputRow(
             builder.org,
             context.run_id,
-            name.id,
+            entity.id,
             context.job_id,
             builder.micros,
             builder.micros,
@@ -164,14 +164,19 @@ def _map_output(
         )
     )
     if change not in _CHANGES_WITHOUT_EDGE:
-        builder.add_edge("PRODUCES", ("job", context.job_id), ("dataset", name.id), context.job_id, "explicit")
+        builder.add_edge("PRODUCES", ("job", context.job_id), ("dataset", entity.id), context.job_id, "explicit")
     in_columns = _parsed_facet_names(dataset.output_facets, ("outputStatistics", IDEMPOTENCY_KEY_FACET)) | {"subset"}
     builder.add_facets(
-        context.run_id, dataset.output_facets, Rank.OUTPUT, about_id=name.id, prefix="output:", in_columns=in_columns
+        context.run_id,
+        dataset.output_facets,
+        Rank.OUTPUT,
+        about_id=entity.id,
+        prefix="output:",
+        in_columns=in_columns,
     )
 
 
-def _map_explicit_lineage(builder: RowBuilder, dataset: ParsedDataset, target: CanonicalName) -> bool:
+def _map_explicit_lineage(builder: RowBuilder, dataset: ParsedDataset, target: CanonicalEntity) -> bool:
     """Map the explicit lineage of a dataset, which supersedes column lineage; returns False if there is none."""
     lineage = facet_value(dataset.facets.get("lineage"), facet_types.LineageFacet, builder.notes)
     if lineage is None:
@@ -185,7 +190,7 @@ def _map_explicit_lineage(builder: RowBuilder, dataset: ParsedDataset, target: C
 
 
 def _map_column_lineage_facet(
-    builder: RowBuilder, dataset: ParsedDataset, target: CanonicalName, context: DatasetContext
+    builder: RowBuilder, dataset: ParsedDataset, target: CanonicalEntity, context: DatasetContext
 ) -> None:
     facet = dataset.facets.get("columnLineage")
     if facet is None or context.role is DatasetRole.INPUT:
@@ -221,14 +226,16 @@ def _map_column_lineage_facet(
         )
 
 
-def _map_quality(builder: RowBuilder, dataset: ParsedDataset, name: CanonicalName, context: DatasetContext) -> None:
-    version = version_id(name.id, context.run_id) if context.role is DatasetRole.OUTPUT else None
+def _map_quality(
+    builder: RowBuilder, dataset: ParsedDataset, entity: CanonicalEntity, context: DatasetContext
+) -> None:
+    version = version_id(entity.id, context.run_id) if context.role is DatasetRole.OUTPUT else None
     for facets in (dataset.facets, dataset.input_facets):
         assertions = facet_value(facets.get("dataQualityAssertions"), facet_types.AssertionsFacet, builder.notes)
         if assertions:
-            map_assertions(builder, assertions, name.id, context.run_id, version)
+            map_assertions(builder, assertions, entity.id, context.run_id, version)
     expectations = facet_value(
         dataset.facets.get("lineageBridge_expectations"), facet_types.ExpectationsFacet, builder.notes
     )
     if expectations:
-        map_expectations(builder, expectations, name.id)
+        map_expectations(builder, expectations, entity.id)

@@ -13,7 +13,7 @@ from mappers.openlineage.datasets import map_dataset
 from mappers.openlineage.event import Event
 from mappers.openlineage.explicit_lineage import DeclaringFacet, LineageAsserter, map_job_lineage
 from mappers.openlineage.facet_parser import facet_value
-from mappers.openlineage.names import CanonicalName, canonical_job_name
+from mappers.openlineage.names import CanonicalEntity, canonical_job_name
 from mappers.openlineage.row_builder import DatasetContext, DatasetRole, MappingOptions, RowBuilder
 from mappers.openlineage.runs import map_boxes, map_dependencies, map_run
 
@@ -51,7 +51,7 @@ def _is_ignored(job_name: str, patterns: tuple[str, ...]) -> bool:
     return any(fnmatchcase(job_name, pattern) for pattern in patterns)
 
 
-def _map_run_event(builder: RowBuilder, event: Event, job: CanonicalName, run_uuid: str) -> None:
+def _map_run_event(builder: RowBuilder, event: Event, job: CanonicalEntity, run_uuid: str) -> None:
     builder.rows.append(_job_row(builder, event, job, Rank.OUTPUT))
     lineage = facet_value(event.job_facets.get("lineage"), facet_types.LineageFacet, builder.notes)
     run_id = map_run(builder, event, job, explicit=lineage is not None)
@@ -64,7 +64,7 @@ def _map_run_event(builder: RowBuilder, event: Event, job: CanonicalName, run_uu
         map_job_lineage(builder, lineage, LineageAsserter(run_id, job, declared_order=None))
 
 
-def _map_job_event(builder: RowBuilder, event: Event, job: CanonicalName) -> None:
+def _map_job_event(builder: RowBuilder, event: Event, job: CanonicalEntity) -> None:
     row = _job_row(builder, event, job, Rank.JOB_EVENT)
     if event.inputs or event.outputs:
         row = row._replace(declared_io=builder.event_order)
@@ -88,14 +88,14 @@ def _map_job_event(builder: RowBuilder, event: Event, job: CanonicalName) -> Non
 
 
 def _map_job_facets(
-    builder: RowBuilder, event: Event, job: CanonicalName, rank: int, declared_lineage: bytes | None = None
+    builder: RowBuilder, event: Event, job: CanonicalEntity, rank: int, declared_lineage: bytes | None = None
 ) -> None:
     builder.add_facets(job.id, event.job_facets, rank)
     map_dependencies(builder, event.job_facets.get("lineageBridge_jobDependencies"), job, declared_lineage)
     map_boxes(builder, event.job_facets.get("lineageBridge_boxes"), job)
 
 
-def _job_row(builder: RowBuilder, event: Event, job: CanonicalName, rank: int) -> JobRow:
+def _job_row(builder: RowBuilder, event: Event, job: CanonicalEntity, rank: int) -> JobRow:
     row = builder.job_row(job)
     facets = event.job_facets
     if (type_assertion := builder.asserted_facet(facets.get("jobType"), facet_types.JobTypeFacet, rank)) is not None:

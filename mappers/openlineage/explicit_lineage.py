@@ -7,7 +7,7 @@ from mappers.canonical.identity import NO_ID
 from mappers.canonical.rows import RunExplicitLineageRow, RunLineageRow
 from mappers.openlineage.column_lineage import map_column_lineage, read_lineage_entry, source_datasets
 from mappers.openlineage.facets import LineageEntry, LineageFacet, LineageField, LineageSource
-from mappers.openlineage.names import CanonicalName
+from mappers.openlineage.names import CanonicalEntity
 from mappers.openlineage.row_builder import RowBuilder
 
 
@@ -22,7 +22,7 @@ class LineageAsserter(NamedTuple):
     """The source of a lineage assertion: a run of a job, or the declaration of a job or dataset."""
 
     run_id: bytes
-    job: CanonicalName | None
+    job: CanonicalEntity | None
     #: Order of the declaration, or None for a run.
     declared_order: bytes | None
 
@@ -48,14 +48,14 @@ def map_job_lineage(builder: RowBuilder, facet: LineageFacet, asserter: LineageA
 
 
 def map_dataset_lineage(
-    builder: RowBuilder, facet: LineageFacet, target: CanonicalName, asserter: LineageAsserter
+    builder: RowBuilder, facet: LineageFacet, target: CanonicalEntity, asserter: LineageAsserter
 ) -> None:
     _map_dataset_target(builder, target, facet.inputs or [], facet.fields or {}, asserter)
 
 
 def _map_dataset_target(
     builder: RowBuilder,
-    target: CanonicalName,
+    target: CanonicalEntity,
     inputs: list[LineageSource],
     fields: dict[str, LineageField],
     asserter: LineageAsserter,

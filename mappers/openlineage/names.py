@@ -27,8 +27,8 @@ def repair_symlink(namespace: str, name: str) -> str:
     return namespace.removesuffix(f"/{database}.db") if "." in name else namespace
 
 
-class CanonicalName(NamedTuple):
-    """A dataset or job: its ids and its canonical name."""
+class CanonicalEntity(NamedTuple):
+    """A dataset or job under its canonical name, with its ids."""
 
     id: bytes
     namespace_id: bytes
@@ -37,16 +37,16 @@ class CanonicalName(NamedTuple):
 
 
 @bounded_lru_cache(1 << 15)
-def canonical_dataset_name(org: str, namespace: str, name: str) -> CanonicalName:
+def canonical_dataset_name(org: str, namespace: str, name: str) -> CanonicalEntity:
     """Repair the path and normalize the namespace of a dataset, and compute its ids."""
     namespace, name = canonical_namespace(namespace), repair_path(name)
-    return CanonicalName(
+    return CanonicalEntity(
         identity.dataset_id(org, namespace, name), identity.namespace_id(org, namespace), namespace, name
     )
 
 
 @bounded_lru_cache(1 << 15)
-def canonical_job_name(org: str, namespace: str, name: str) -> CanonicalName:
-    return CanonicalName(
+def canonical_job_name(org: str, namespace: str, name: str) -> CanonicalEntity:
+    return CanonicalEntity(
         identity.job_id(org, namespace, name), identity.namespace_id(org, namespace), namespace, name
     )

@@ -22,7 +22,7 @@ _TEST_STATUS = {"pass": "PASS", "fail": "FAIL", "skip": "SKIP"}
 
 
 def quality_score(counts_by_status: Mapping[str, int]) -> float | None:
-    """Compute a quality score from 0 to 100; `counts_by_status` contains the number of latest results.
+    """Compute a quality score from 0 to 100; `counts_by_status` counts the latest result of each check.
 
     The score is the share of passed checks; a warning counts as half, and skipped checks are ignored. The score is
     None if no check passed, warned or failed.

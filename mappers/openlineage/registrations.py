@@ -8,7 +8,7 @@ from mappers.canonical.rows import DatasetRegistrationRow
 from mappers.canonical_json import canonical_json
 from mappers.openlineage import facets as facet_types
 from mappers.openlineage.facet_parser import ParsedDataset, ParsedFacet, facet_value
-from mappers.openlineage.names import CanonicalName
+from mappers.openlineage.names import CanonicalEntity
 from mappers.openlineage.row_builder import RowBuilder
 from mappers.timestamps import parse_timestamp
 
@@ -17,7 +17,7 @@ _PENDING = "PENDING"
 _REVIEW_STATUSES = frozenset({"APPROVED", "REJECTED"})
 
 
-def map_registration(builder: RowBuilder, dataset: ParsedDataset, name: CanonicalName) -> None:
+def map_registration(builder: RowBuilder, dataset: ParsedDataset, entity: CanonicalEntity) -> None:
     """Map a request or its review.
 
     A review outranks the request even if it is older, so sending the request again does not reopen it.
@@ -38,8 +38,8 @@ def map_registration(builder: RowBuilder, dataset: ParsedDataset, name: Canonica
     rank = Rank.STEWARD if status in _REVIEW_STATUSES else Rank.OUTPUT
     row = DatasetRegistrationRow(
         org_id=builder.org,
-        reg_id=composite_id(b"registration", name.id, f"{submitted_at}\0{registration.submittedBy}".encode()),
-        dataset_id=name.id,
+        reg_id=composite_id(b"registration", entity.id, f"{submitted_at}\0{registration.submittedBy}".encode()),
+        dataset_id=entity.id,
         submitted_by=registration.submittedBy,
         submitted_at=submitted_at,
         review_order=builder.assertion_order(rank, facet.digest),

@@ -11,7 +11,7 @@ from mappers.naming import source_type
 from mappers.openlineage.event import Event
 from mappers.openlineage.facet_parser import F, ParsedFacet, facet_value
 from mappers.openlineage.facets import DocumentationFacet, FacetOwner, OwnershipFacet
-from mappers.openlineage.names import CanonicalName, canonical_dataset_name, canonical_job_name
+from mappers.openlineage.names import CanonicalEntity, canonical_dataset_name, canonical_job_name
 
 
 def team_and_email(owners: list[FacetOwner] | None) -> tuple[str | None, str | None]:
@@ -114,45 +114,45 @@ class RowBuilder:
             columns |= {"ownership_order": order, "owner_team": team, "owner_email": email}
         return columns
 
-    def add_namespace(self, name: CanonicalName) -> None:
-        """Add a namespace unless this event has already added it."""
-        if name.namespace_id not in self._added_ids:
-            self._added_ids.add(name.namespace_id)
-            self.rows.append(NamespaceRow(self.org, name.namespace_id, name.namespace, self.micros))
+    def add_namespace(self, entity: CanonicalEntity) -> None:
+        """Add the namespace of a dataset or job unless this event has already added it."""
+        if entity.namespace_id not in self._added_ids:
+            self._added_ids.add(entity.namespace_id)
+            self.rows.append(NamespaceRow(self.org, entity.namespace_id, entity.namespace, self.micros))
 
-    def reference_dataset(self, namespace: str, name: str) -> CanonicalName:
+    def reference_dataset(self, namespace: str, name: str) -> CanonicalEntity:
         """Add a dataset that the event only refers to."""
-        canonical = canonical_dataset_name(self.org, namespace, name)
-        if canonical.id not in self._added_ids:
-            self.add_namespace(canonical)
-            self.rows.append(self.dataset_row(canonical))
-        return canonical
+        entity = canonical_dataset_name(self.org, namespace, name)
+        if entity.id not in self._added_ids:
+            self.add_namespace(entity)
+            self.rows.append(self.dataset_row(entity))
+        return entity
 
-    def dataset_row(self, name: CanonicalName) -> DatasetRow:
+    def dataset_row(self, entity: CanonicalEntity) -> DatasetRow:
         """Build the row of a dataset, which the caller adds."""
-        self._added_ids.add(name.id)
+        self._added_ids.add(entity.id)
         return DatasetRow(
             self.org,
-            name.id,
-            name.namespace_id,
-            name.name,
-            source_type(name.namespace),
+            entity.id,
+            entity.namespace_id,
+            entity.name,
+            source_type(entity.namespace),
             self.micros,
             self.micros,
         )
 
-    def reference_job(self, namespace: str, name: str) -> CanonicalName:
+    def reference_job(self, namespace: str, name: str) -> CanonicalEntity:
         """Add a job that the event only refers to."""
-        canonical = canonical_job_name(self.org, namespace, name)
-        if canonical.id not in self._added_ids:
-            self.add_namespace(canonical)
-            self.rows.append(self.job_row(canonical))
-        return canonical
+        entity = canonical_job_name(self.org, namespace, name)
+        if entity.id not in self._added_ids:
+            self.add_namespace(entity)
+            self.rows.append(self.job_row(entity))
+        return entity
 
-    def job_row(self, name: CanonicalName) -> JobRow:
+    def job_row(self, entity: CanonicalEntity) -> JobRow:
         """Build the row of a job, which the caller adds."""
-        self._added_ids.add(name.id)
-        return JobRow(self.org, name.id, name.namespace_id, name.name, self.micros, self.micros)
+        self._added_ids.add(entity.id)
+        return JobRow(self.org, entity.id, entity.namespace_id, entity.name, self.micros, self.micros)
 
     def add_facets(
         self,

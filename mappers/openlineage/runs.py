@@ -10,7 +10,7 @@ from mappers.canonical_json import canonical_json
 from mappers.openlineage import facets as facet_types
 from mappers.openlineage.event import Event, normalize_run_uuid
 from mappers.openlineage.facet_parser import ParsedFacet, facet_value, parse_facets
-from mappers.openlineage.names import CanonicalName
+from mappers.openlineage.names import CanonicalEntity
 from mappers.openlineage.quality import map_run_tests
 from mappers.openlineage.row_builder import RowBuilder
 from mappers.timestamps import parse_timestamp
@@ -23,7 +23,7 @@ _FACETS_IN_COLUMNS: dict[str, type] = {
 }
 
 
-def map_run(builder: RowBuilder, event: Event, job: CanonicalName, *, explicit: bool) -> bytes:
+def map_run(builder: RowBuilder, event: Event, job: CanonicalEntity, *, explicit: bool) -> bytes:
     """Map the run of an event; returns the run id."""
     uuid = event.run_uuid or ""
     run_id = identity.run_id(builder.org, uuid)
@@ -85,7 +85,7 @@ def _with_nominal_time(builder: RowBuilder, event: Event, row: RunRow) -> RunRow
     )
 
 
-def _map_parent(builder: RowBuilder, event: Event, job: CanonicalName, row: RunRow) -> RunRow:
+def _map_parent(builder: RowBuilder, event: Event, job: CanonicalEntity, row: RunRow) -> RunRow:
     """Add the parent and root of a run; returns the row with references to them."""
     facet = event.run_facets.get("parent") or event.run_facets.get("parentRun")
     parent = facet_value(facet, facet_types.ParentFacet, builder.notes)
@@ -113,7 +113,7 @@ def _map_parent(builder: RowBuilder, event: Event, job: CanonicalName, row: RunR
 
 def _add_referenced_run(
     builder: RowBuilder, run_ref: facet_types.RunRef, job_ref: facet_types.JobRef
-) -> tuple[str, bytes, CanonicalName]:
+) -> tuple[str, bytes, CanonicalEntity]:
     """Add a run that an event refers to; its forwarded facets rank below the facets in its own events."""
     job = builder.reference_job(job_ref.namespace, job_ref.name)
     uuid = normalize_run_uuid(run_ref.runId, (job_ref.namespace, job_ref.name), builder.notes)
@@ -127,7 +127,7 @@ def _add_referenced_run(
 
 
 def map_dependencies(
-    builder: RowBuilder, facet: ParsedFacet | None, job: CanonicalName, declared_lineage: bytes | None = None
+    builder: RowBuilder, facet: ParsedFacet | None, job: CanonicalEntity, declared_lineage: bytes | None = None
 ) -> None:
     """Map the upstream and downstream jobs of a job; declared dependencies apply until the next declaration."""
     content = facet_value(facet, facet_types.JobDependenciesFacet, builder.notes)
@@ -163,7 +163,7 @@ def _join_distinct(rules: Iterable[str | None]) -> str | None:
     return ", ".join(dict.fromkeys(rule for rule in rules if rule)) or None
 
 
-def map_boxes(builder: RowBuilder, facet: ParsedFacet | None, job: CanonicalName) -> None:
+def map_boxes(builder: RowBuilder, facet: ParsedFacet | None, job: CanonicalEntity) -> None:
     """Map the boxes that contain a job, but not their runs, which are unknown."""
     content = facet_value(facet, facet_types.BoxesFacet, builder.notes)
     inner_job = job

@@ -9,11 +9,11 @@ from mappers.canonical.rows import DatasetSchemaRow
 from mappers.canonical_json import canonical_json
 from mappers.openlineage.facet_parser import ParsedDataset, facet_value
 from mappers.openlineage.facets import SchemaFacet, SchemaField
-from mappers.openlineage.names import METADATA_COLUMNS, CanonicalName
+from mappers.openlineage.names import METADATA_COLUMNS, CanonicalEntity
 from mappers.openlineage.row_builder import RowBuilder
 
 
-def map_schema(builder: RowBuilder, dataset: ParsedDataset, name: CanonicalName, rank: Rank) -> bytes | None:
+def map_schema(builder: RowBuilder, dataset: ParsedDataset, entity: CanonicalEntity, rank: Rank) -> bytes | None:
     """Add the schema of a dataset; returns the hash of the schema, or None if there are no columns."""
     facet = dataset.facets.get("schema")
     schema_facet = facet_value(facet, SchemaFacet, builder.notes)
@@ -25,7 +25,7 @@ def map_schema(builder: RowBuilder, dataset: ParsedDataset, name: CanonicalName,
     builder.rows.append(
         DatasetSchemaRow(
             org_id=builder.org,
-            dataset_id=name.id,
+            dataset_id=entity.id,
             schema_hash=schema.hash,
             column_count=schema.column_count,
             first_seen=builder.micros,

@@ -8,7 +8,7 @@ from mappers.canonical.rows import DatasetVersionRow
 from mappers.naming import storage_path
 from mappers.openlineage import facets as facet_types
 from mappers.openlineage.facet_parser import ParsedDataset, ParsedFacet, facet_value, is_deleted
-from mappers.openlineage.names import CanonicalName
+from mappers.openlineage.names import CanonicalEntity
 from mappers.openlineage.row_builder import DatasetContext, RowBuilder
 
 _INT64_LIMIT = 1 << 63
@@ -54,7 +54,7 @@ def version_id(dataset_id: bytes, writer_id: bytes) -> bytes:
 def map_output_version(
     builder: RowBuilder,
     dataset: ParsedDataset,
-    name: CanonicalName,
+    entity: CanonicalEntity,
     context: DatasetContext,
     schema_hash: bytes | None,
 ) -> None:
@@ -72,17 +72,19 @@ def map_output_version(
         tag = _reported_tag(builder, version)
     elif is_deleted(dataset.facets.get("version")):
         tag = _VersionTag(builder.assertion_order(Rank.OUTPUT, NO_ID), context.run_uuid)
-    builder.rows.append(_version_row(builder, name, context.run_id, context.run_id, tag, **columns))
+    builder.rows.append(_version_row(builder, entity, context.run_id, context.run_id, tag, **columns))
 
 
-def map_reported_version(builder: RowBuilder, dataset: ParsedDataset, name: CanonicalName) -> None:
+def map_reported_version(builder: RowBuilder, dataset: ParsedDataset, entity: CanonicalEntity) -> None:
     """Map a version that a DatasetEvent reports, without a known writer."""
     version = facet_value(dataset.facets.get("version"), facet_types.DatasetVersionFacet, builder.notes)
     if version:
-        writer_id = name_based_id("reported version", name.id.hex(), version.datasetVersion)
+        writer_id = name_based_id("reported version", entity.id.hex(), version.datasetVersion)
         columns = statistics_columns(builder, dataset.facets.get("outputStatistics"))
         columns |= _path_columns(builder, dataset)
-        builder.rows.append(_version_row(builder, name, writer_id, None, _reported_tag(builder, version), **columns))
+        builder.rows.append(
+            _version_row(builder, entity, writer_id, None, _reported_tag(builder, version), **columns)
+        )
 
 
 def bounded_version(builder: RowBuilder, tag: str) -> str:
@@ -121,10 +123,15 @@ def _reported_tag(builder: RowBuilder, version: facet_types.DatasetVersionFacet)
 
 
 def _version_row(
-    builder: RowBuilder, name: CanonicalName, writer_id: bytes, run_id: bytes | None, tag: _VersionTag, **columns: Any
+    builder: RowBuilder,
+    entity: CanonicalEntity,
+    writer_id: bytes,
+    run_id: bytes | None,
+    tag: _VersionTag,
+    **columns: Any,
 ) -> DatasetVersionRow:
-    path = storage_path(name.namespace, name.name)
+    path = storage_path(entity.namespace, entity.name)
     row = DatasetVersionRow(
-        builder.org, name.id, writer_id, version_id(name.id, writer_id), run_id, path, builder.micros, *tag
+        builder.org, entity.id, writer_id, version_id(entity.id, writer_id), run_id, path, builder.micros, *tag
     )
     return row._replace(**columns)

@@ -72,7 +72,7 @@ def apply_transformation(sources: Iterable[ColumnSource], transformation: Column
     )
 
 
-def compose(steps: Sequence[tuple[str, QueryLineage]], result: str, inputs: Collection[str]) -> QueryLineage:
+def compose_lineage(steps: Sequence[tuple[str, QueryLineage]], result: str, inputs: Collection[str]) -> QueryLineage:
     """Trace the columns of the step `result` back to columns of the inputs; raises KeyError for an unknown step.
 
     Steps are in execution order; names of views and columns are case-insensitive. Columns of a view that is neither

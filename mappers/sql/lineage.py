@@ -67,9 +67,9 @@ class _QueryAnalyzer:
 
     def analyze(self, query: exp.Expression, scope: Scope) -> Relation:
         """Analyze a query; names that the query does not define may refer to columns of the scope."""
-        return self._analyze_in(query, Scope(scope.ctes, scope if scope.relations or scope.outer else None))
+        return self._analyze_query(query, Scope(scope.ctes, scope if scope.relations or scope.outer else None))
 
-    def _analyze_in(self, query: exp.Expression, context: Scope) -> Relation:
+    def _analyze_query(self, query: exp.Expression, context: Scope) -> Relation:
         context = self._add_ctes(query, context)
         if isinstance(query, exp.Select):
             return analyze_select(self, self._schemas, query, context)
@@ -95,7 +95,7 @@ class _QueryAnalyzer:
         return Scope(ctes, context.outer)
 
     def _analyze_cte(self, cte: exp.Expression, scope: Scope) -> Relation:
-        return self._analyze_in(cte.this, scope).with_aliases(column_aliases(cte))
+        return self._analyze_query(cte.this, scope).with_aliases(column_aliases(cte))
 
     def _analyze_recursive_cte(self, cte: exp.Expression, scope: Scope) -> Relation:
         """Repeat the analysis until it reaches a fixed point, which exists because the set of sources is finite."""
@@ -109,7 +109,7 @@ class _QueryAnalyzer:
 
     def _analyze_parenthesized(self, query: exp.Expression, context: Scope) -> Relation:
         if isinstance(query.this, exp.Query | exp.Values):
-            return self._analyze_in(query.this, context)
+            return self._analyze_query(query.this, context)
         return Relation((), incomplete_views=frozenset())
 
     def _analyze_set_operation(self, query: exp.Expression, context: Scope) -> Relation:
@@ -119,9 +119,11 @@ class _QueryAnalyzer:
         while isinstance(left, exp.SetOperation) and (left is query or not left.args.get("with_")):
             operations.append(left)
             left = left.this
-        relation = self._analyze_in(left, context)
+        relation = self._analyze_query(left, context)
         for operation in reversed(operations):
-            relation = self._combine_relations(operation, relation, self._analyze_in(operation.expression, context))
+            relation = self._combine_relations(
+                operation, relation, self._analyze_query(operation.expression, context)
+            )
         return relation
 
     def _combine_relations(self, operation: exp.SetOperation, left: Relation, right: Relation) -> Relation:

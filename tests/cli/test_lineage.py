@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from mappers.openlineage.names import CanonicalName, canonical_dataset_name, canonical_job_name
+from mappers.openlineage.names import CanonicalEntity, canonical_dataset_name, canonical_job_name
 from tests import factories as make
 from tests.commands import RunCli
 from tests.factories import columns, dataset, field, run_event, transformation
@@ -37,7 +37,7 @@ digraph lineage {
 """
 
 
-def canonical_uuid(name: CanonicalName) -> str:
+def canonical_uuid(name: CanonicalEntity) -> str:
     return str(UUID(bytes=name.id))
 
 

@@ -122,7 +122,7 @@ class _ReportParser:
         elif rows and line.lstrip().startswith("<"):
             self.report.other_lines["a remark"] += 1
         else:
-            message = f"not a row of a report, ignored: {line.strip()[:80]}"
+            message = f"ignored line that is not a report row: {line.strip()[:80]}"
             self.report.problems.append(Diagnostic(self._file, number, "warning", message))
 
     def flush_alarm(self) -> None:

@@ -20,7 +20,7 @@ _SATISFIES: dict[str, frozenset[str]] = {
 _RowsByRun = Mapping[tuple[str, int], ReportRow]
 
 
-def upstream_runs(
+def infer_upstream_runs(
     row: ReportRow, rows_by_name: Mapping[str, ReportRow], context: ReportContext
 ) -> list[dict[str, Any]]:
     """Infer which runs a run probably waited for, from job definitions and from start and end times.
@@ -61,7 +61,7 @@ def build_run_history(report: AutorepReport, context: ReportContext) -> RunHisto
     for row in report.rows:
         try:
             bodies = list(_run_bodies(row, rows_by_run, context))
-            if bodies and (links := upstream_runs(row, rows_by_name, context)):
+            if bodies and (links := infer_upstream_runs(row, rows_by_name, context)):
                 bodies[-1]["run"]["facets"]["lineageBridge_runLinks"] = {"upstream": links}
         except ValueError as error:
             history.problems.append(Diagnostic(row.file, row.line, "error", f"{row.name}: {error}: not imported"))

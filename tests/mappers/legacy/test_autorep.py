@@ -82,7 +82,7 @@ def test_members_are_indented_below_their_boxes() -> None:
 def test_other_lines_are_reported_with_their_number() -> None:
     parsed = report(row("JOB"), "CAUAJM_E_10062 Failed to get data\n")
     assert [str(problem) for problem in parsed.problems] == [
-        "a.txt:5: warning: not a row of a report, ignored: CAUAJM_E_10062 Failed to get data"
+        "a.txt:5: warning: ignored line that is not a report row: CAUAJM_E_10062 Failed to get data"
     ]
 
 

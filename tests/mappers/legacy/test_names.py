@@ -4,7 +4,7 @@ import pytest
 
 from mappers.errors import InvalidInput
 from mappers.legacy.body_fields import BodyFields
-from mappers.legacy.names import DatasetName, JobName, LegacyNamespaces, job_name, read_dataset_name
+from mappers.legacy.names import DatasetName, JobName, LegacyNamespaces, read_dataset_name, resolve_job_name
 
 NAMES = LegacyNamespaces("PRD", "db2://db2:50000", "SALES", "teradata://td:1025", "hdfs://nn:8020")
 UNKNOWN_KEYWORD = "namespace {!r} is not a known keyword: used as it is"
@@ -29,13 +29,13 @@ FIRST_PART = "name is not a URL: its first part was read as the bucket"
     ],
 )
 def test_job_names(namespace: str, name: str, expected: JobName) -> None:
-    assert job_name(namespace, name, NAMES, "job.name") == expected
+    assert resolve_job_name(namespace, name, NAMES, "job.name") == expected
 
 
 @pytest.mark.parametrize("name", ["/", " / / "])
 def test_name_of_slashes_is_rejected(name: str) -> None:
     with pytest.raises(InvalidInput, match=r"job\.name: contains no job name"):
-        job_name("AUTOSYS", name, NAMES, "job.name")
+        resolve_job_name("AUTOSYS", name, NAMES, "job.name")
 
 
 def read_name(namespace: str | None, name: str, names: LegacyNamespaces = NAMES) -> tuple[DatasetName, list[str]]:

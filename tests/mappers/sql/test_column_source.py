@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mappers.sql.column_source import QueryLineage, compose
+from mappers.sql.column_source import QueryLineage, compose_lineage
 from mappers.sql.lineage import trace_columns
 from tests.mappers.sql.formatting import format_columns, format_sources
 
@@ -19,7 +19,7 @@ def compose_steps(*steps: str) -> QueryLineage:
     for name, sql in zip(("one", "two", "three"), steps, strict=False):
         lineages.append((name, trace_columns(sql, schemas)))
         schemas[name] = list(lineages[-1][1].columns)
-    return compose(lineages, lineages[-1][0], SCHEMAS)
+    return compose_lineage(lineages, lineages[-1][0], SCHEMAS)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_chain_is_resolved_to_its_inputs(steps: list[str], columns: dict[str, st
 
 def test_unknown_views_have_no_sources() -> None:
     steps = [("two", trace_columns("SELECT a, x FROM by_python, u", SCHEMAS))]
-    result = compose(steps, "two", ["u"])
+    result = compose_lineage(steps, "two", ["u"])
     assert format_columns(result) == {"a": "", "x": "u.x"}
     assert result.views == {"u"}
 
@@ -59,7 +59,7 @@ def test_unknown_views_have_no_sources() -> None:
 @pytest.mark.parametrize("result", ["u", "missing"])
 def test_result_must_be_a_step(result: str) -> None:
     with pytest.raises(KeyError):
-        compose([("one", trace_columns("SELECT a FROM t", SCHEMAS))], result, SCHEMAS)
+        compose_lineage([("one", trace_columns("SELECT a FROM t", SCHEMAS))], result, SCHEMAS)
 
 
 _EXPRESSIONS = ("a", "b", "id", "a + b", "md5(a)", "if(a > 1, b, id)", "coalesce(a, b)", "upper(b)")
@@ -86,4 +86,4 @@ def test_identity_steps_do_not_change_lineage(sql: str, steps_before: int, steps
         (name, trace_columns(f"SELECT * FROM {source}", {source: list(expected.columns)}))
         for source, name in pairwise(names)
     ]
-    assert compose(steps, names[-1], SCHEMAS) == expected
+    assert compose_lineage(steps, names[-1], SCHEMAS) == expected

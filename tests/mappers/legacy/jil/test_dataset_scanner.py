@@ -72,7 +72,10 @@ TABLES: dict[str, list[tuple[set[str], set[str]]]] = {
 @pytest.mark.parametrize(("text", "tables"), TABLES.items())
 def test_tables_of_statements(text: str, tables: list[tuple[set[str], set[str]]]) -> None:
     result = script_tables(text)
-    assert ([(set(statement.reads), set(statement.writes)) for statement in result.statements], result.unparsed_numbers) == (
+    assert (
+        [(set(statement.reads), set(statement.writes)) for statement in result.statements],
+        result.unparsed_numbers,
+    ) == (
         tables,
         [],
     )
