@@ -41,6 +41,7 @@ class BackgroundTask(ABC):
             await self._task
 
     async def _run(self, delay: float, retry_seconds: float | None) -> None:
+        """Call `step` repeatedly. Each step returns the delay before the next one."""
         first_delay, max_delay = RETRY_SECONDS, MAX_RETRY_SECONDS
         if retry_seconds is not None:
             first_delay = max_delay = retry_seconds

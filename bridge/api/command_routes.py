@@ -90,6 +90,7 @@ def _make_handler(
 
 
 async def _parse_body(command_type: type[Command[Any]], intake: Intake, request: Request) -> Command[Any] | Response:
+    """Read a command from a body. If that fails, return the problem instead."""
     body = await intake.read_body(request.headers, request.receive, command_type.scope)
     if isinstance(body, Response):
         return body
@@ -112,6 +113,7 @@ async def _parse_body(command_type: type[Command[Any]], intake: Intake, request:
 async def _parse_query_string(
     command_type: type[Command[Any]], intake: Intake, request: Request
 ) -> Command[Any] | Response:
+    """Read a command from a query string. If that fails, return the problem instead."""
     denial = intake.authorize(request.headers, command_type.scope)
     if denial is not None:
         return denial

@@ -107,6 +107,7 @@ class Intake:
         return RequestBody(sent, content)
 
     async def _receive_body(self, headers: Headers, receive: Receive) -> bytes | None:
+        """Receive a body up to the size limit. Return None if the client disconnects."""
         length = headers.get("content-length", "")
         if length.isdecimal() and (len(length) > _MAX_LENGTH_DIGITS or int(length) > self._max_body):
             raise InputTooLarge(f"the body has {length[:_MAX_LENGTH_DIGITS]} bytes; the limit is {self._max_body}")

@@ -59,6 +59,7 @@ def _query_operations() -> tuple[dict[tuple[str, str], OpenApiObject], dict[str,
 def _query_operation(
     path: str, query_type: type[Query[Any]], result_schema: OpenApiObject, example: OpenApiObject
 ) -> OpenApiObject:
+    """Describe the operation of a query on one of its routes."""
     _, schemas = _schema_components([query_type])
     schema = schemas[public_name(query_type.__name__)]
     content = {"application/json": {"schema": result_schema, "example": example["answer"]}}
@@ -87,6 +88,7 @@ def _query_operation(
 
 
 def _parameter_object(path: str, name: str, schema: OpenApiObject, *, required: bool) -> OpenApiObject:
+    """Describe a parameter. Its schema has no description, because the parameter has one."""
     in_path = f"{{{name}}}" in path
     value_schema = _without_null(schema)
     description = value_schema.get("description") or schema.get("description")
@@ -123,6 +125,7 @@ def _command_operations() -> tuple[dict[tuple[str, str], OpenApiObject], dict[st
 def _command_operation(
     command_type: type[Command[Any]], body_schema: OpenApiObject, result_schema: OpenApiObject
 ) -> OpenApiObject:
+    """Describe the operation of a command; DELETE takes parameters instead of a body."""
     response = {"description": "Done.", "content": {"application/json": {"schema": result_schema}}}
     operation = {
         "summary": (command_type.__doc__ or "").rstrip("."),

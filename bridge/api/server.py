@@ -69,6 +69,7 @@ def run_server(settings: Settings) -> None:
 
 
 def _open_listener(settings: Settings) -> socket.socket:
+    """Open the listening socket. Raises AddressInUse or ConfigError."""
     host, port = settings.server.host, settings.server.port
     try:
         listener = socket.create_server(

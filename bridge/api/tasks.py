@@ -131,6 +131,7 @@ class SyncTask(BackgroundTask):
         return self.stop_requested.is_set()
 
     def _update_metrics(self) -> None:
+        """Query the progress of the sync, but not so often that the queries slow the sync down."""
         if self._reconciler is None or time.monotonic() < self._next_progress_at:
             return
         started_at = time.monotonic()

@@ -49,6 +49,7 @@ def _check_storage(settings: Settings, file: Path | None) -> Iterator[Finding]:
 
 
 def _check_store(settings: Settings, store_url: StoreUrl, db: Database) -> Iterator[Finding]:
+    """Check the database, and its rows if the schema version is current."""
     yield from run_check("store", lambda: store.check_integrity(store_url, db))
     yield from run_check("schema", lambda: store.check_schema(db))
     if not db.embedded:

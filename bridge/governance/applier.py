@@ -210,6 +210,7 @@ class AssetApplier:
         return retractions
 
     def _build_event(self, change: DatasetChange, event_time: int) -> IncomingEvent:
+        """Build the dataset event of a change. A contract without runs also provides the schema."""
         facets = {
             facet: custom_facet("DatasetFacet", {"_deleted": True} if body is None else body)
             for facet, body in change.facets.items()

@@ -61,6 +61,7 @@ class AssetLoader:
     def _load_cached(
         self, path: Path, cached: tuple[FileStamp, LoadedAsset | ConfigError] | None
     ) -> LoadedAsset | ConfigError:
+        """Load a file, or return the cached result if the file has not changed."""
         stamp = file_stamp(path)
         if cached is not None:
             cached_stamp, cached_result = cached

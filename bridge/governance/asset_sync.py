@@ -159,6 +159,7 @@ class AssetSync:
     def _compare_with_remote(
         self, names: Iterable[QualifiedName], facets: dict[QualifiedName, dict[str, Any]]
     ) -> dict[QualifiedName, GovernanceDiff]:
+        """Compare datasets with OpenMetadata, as if the given facets were stored."""
         if self._openmetadata is None:
             return {}
         keys = self._applier.group_ids(names)
@@ -182,6 +183,7 @@ def _affected_datasets(result: ApplyResult, loaded: Iterable[LoadedAsset]) -> se
 def _push_result(
     name: QualifiedName, item: SyncItem | None, pause_reason: str | None, *, has_changed: bool, is_pending: bool
 ) -> PushResult:
+    """Describe the outcome of a push from the dataset's sync item, if there is one."""
     if item is None and pause_reason is None:
         return PushResult(name, Outcome.WAITING, "its dataset is not in OpenMetadata yet", has_changed)
     if item is None:

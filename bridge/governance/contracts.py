@@ -136,6 +136,7 @@ class ContractChecker:
                 yield ContractCheck(namespace, name, checked_at, run, contract, violations)
 
     def _read_contracts(self) -> dict[bytes, ActiveContract]:
+        """Return the newest contract of each identity group."""
         contracts: dict[bytes, ActiveContract] = {}
         rows = self._db.fetch_all(_CONTRACTS, self._org, NO_ID)
         # Sorted by facet_order, so that the newest contract wins.
@@ -155,6 +156,7 @@ class ContractChecker:
         return versions
 
     def _build_result_event(self, check: ContractCheck) -> IncomingEvent:
+        """Build a quality check event with the violations."""
         assertion = {
             "assertion": CHECK,
             "name": CHECK,

@@ -39,6 +39,7 @@ def _precedence(asset: Asset) -> tuple[bool, int, str]:
 
 
 def _merge_governance(base: Mapping[str, Any], override: Mapping[str, Any]) -> dict[str, Any]:
+    """Merge two facets. Sets, custom properties and columns are merged, other members are replaced."""
     facet = {**base, **override}
     for key in SETS & base.keys() & override.keys():
         facet[key] = list(dict.fromkeys((*base[key], *override[key])))

@@ -171,6 +171,7 @@ def _count_results(
     missing_items: list[IncomingEvent | RejectedInput],
     damaged_count: int,
 ) -> EventImportReport:
+    """Count the lines of a batch by result."""
     events = [item for item in missing_items if isinstance(item, IncomingEvent)]
     merged_in_source = {
         item.key for item in parsed_items if isinstance(item, _ImportedEvent) and item.line.failure is None

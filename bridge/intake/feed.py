@@ -46,6 +46,7 @@ class FeedImporter:
         return IntakeReport(*write_bodies(new_inputs, self._writer))
 
     def _parse_row(self, row: FeedRow) -> list[IncomingEvent] | RejectedInput:
+        """Parse a row into events, or reject it with its location."""
         parsed: list[IncomingEvent] | RejectedInput
         if isinstance(row.values, bytes):
             parsed = self._row_reader.reject(row.values, self._kind, InvalidInput(row.problem))
@@ -93,6 +94,7 @@ class FeedPoller:
         return report
 
     def _fetch_rows(self, watermark: Any) -> list[dict[str, Any]]:
+        """Run the query with the watermark as the parameter `since`."""
         import sqlalchemy as sa  # noqa: PLC0415 - only polling needs it
 
         try:

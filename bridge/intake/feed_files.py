@@ -67,6 +67,7 @@ def _parse_object(line: str, location: str) -> FeedRow:
 
 
 def _csv_rows(text: str, file: Path) -> Iterator[FeedRow]:
+    """Yield the rows of a CSV file. The delimiter is the one that occurs most often in the header."""
     lines = list(io.StringIO(text, newline=""))
     header_index = next((index for index, line in enumerate(lines) if line.strip()), None)
     if header_index is None:

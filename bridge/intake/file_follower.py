@@ -127,6 +127,7 @@ class FileFollower:
             return False
 
     async def _read_batches(self, file: FollowedFile) -> bool:
+        """Read and commit some batches of a file. Return True if anything was read."""
         has_read = False
         for _ in range(_COMMITS_PER_TURN):
             if self._stopped.is_set():
@@ -143,6 +144,7 @@ class FileFollower:
         return has_read
 
     async def _parse_lines(self, file: FollowedFile, lines: list[RawLine]) -> list[Item]:
+        """Parse lines. A line over the limit is rejected."""
         source = f"tail:{source_name(file.path)}"
         items: list[Item] = []
         for number, line in enumerate(lines, 1):

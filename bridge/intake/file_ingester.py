@@ -135,6 +135,7 @@ def _next_batch(records: Iterator[RawRecord]) -> tuple[list[RawRecord], Exceptio
 
 
 def _read_head(file: BinaryIO) -> bytes:
+    """Read the first bytes of a file, as many as can be read."""
     head = b""
     try:
         while chunk := file.readline(HEAD_BYTES - len(head)):

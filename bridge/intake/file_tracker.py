@@ -173,6 +173,7 @@ class FileTracker:
                 self._files.pop(file.identity, None)
 
     def _update_present_file(self, file: FollowedFile, paths: list[Path], listing: FileListing) -> None:
+        """Record the path and status of a file. A file that was renamed gets a new position name."""
         if file.path not in paths:
             path, *_ = paths
             file.path = path
@@ -184,6 +185,7 @@ class FileTracker:
         self._update_status(file, status.st_size, status.st_mtime_ns)
 
     def _update_deleted_file(self, file: FollowedFile) -> None:
+        """Mark a file as deleted. It is read to its end if it is still open, and forgotten otherwise."""
         file.is_deleted = True
         file.has_unsaved_position = False
         handle = self._open_files.get(file.identity)

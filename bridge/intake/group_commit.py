@@ -120,6 +120,7 @@ class GroupCommitter:
             self._thread.shutdown()
 
     async def _commit_groups(self) -> None:
+        """Commit the queued requests in groups, and wake their callers, until the queue is empty."""
         for _ in range(_GATHER_TURNS):
             await asyncio.sleep(0)
         while self._queue:

@@ -80,6 +80,7 @@ class MarquezMetadataSource:
         return report
 
     def _dataset_events(self, namespace: str) -> Iterator[JsonObject]:
+        """Yield an event for each listed dataset about which the store lacks metadata."""
         for batch in chunked(self._client.list_datasets(namespace), _BATCH_SIZE):
             ids = [self._dataset_id(dataset) for dataset in batch]
             ids_with_events = self._select_ids(_DATASETS_READ, ids) | self._select_ids(_DATASETS_WRITTEN, ids)
@@ -107,6 +108,7 @@ class MarquezMetadataSource:
         return not self._client.is_created_by_hand(str(dataset["namespace"]), str(dataset["name"]))
 
     def _job_events(self, namespace: str, owner: str | None) -> Iterator[JsonObject]:
+        """Yield an event for each listed job about which the store lacks metadata."""
         for batch in chunked(self._client.list_jobs(namespace), _BATCH_SIZE):
             candidates_by_job = [self._possible_names_and_ids(job) for job in batch]
             ids = {id_ for candidates in candidates_by_job for _, id_ in candidates}

@@ -24,6 +24,7 @@ class InputRetry:
         return failures[0] if failures else parsed
 
     def _parse_input(self, failed_input: FailedInput, payload: bytes) -> list[IncomingEvent] | RejectedInput:
+        """Parse an input in the format that its source name describes."""
         if failed_input.kind == "rejected" and (legacy_kind := LegacyInputKind.from_source_name(failed_input.source)):
             return self._legacy.read(payload, legacy_kind, failed_input.last_at)
         if failed_input.kind == "rejected" and (feed_kind := FeedInputKind.from_source_name(failed_input.source)):

@@ -145,6 +145,7 @@ def _is_consequence(error: Any, invalid_paths: list[KeyPath]) -> bool:
 
 
 def _format_error(error: Any, files: MergedConfigFiles) -> ConfigProblem:
+    """Format a validation error with its origin, its key and, unless it may be secret, its value."""
     key_path: KeyPath = error["loc"]
     if error["type"] == INCOMPLETE:
         key_path = (*key_path, error["ctx"]["key"])

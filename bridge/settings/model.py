@@ -62,6 +62,7 @@ class ServerSettings(Section):
     @field_validator("api_keys")
     @classmethod
     def _require_api_keys(cls, keys: list[ApiKey], info: ValidationInfo) -> list[ApiKey]:
+        """Reject a host that other machines can reach if there are no API keys."""
         host = info.data.get("host")
         if host is not None and host not in _LOOPBACK and not keys:
             raise PydanticCustomError(

@@ -105,6 +105,7 @@ def _unstorable_values(value: Any, key_path: KeyPath = ()) -> Iterator[tuple[Key
 
 
 def _format_error(model: type[BaseModel], error: Any, origins: dict[KeyPath, Origin], path: Path) -> str:
+    """Format a validation error with its origin, its key and its value."""
     key_path: KeyPath = tuple(error["loc"])
     enclosing_paths = (key_path[:end] for end in range(len(key_path), -1, -1))
     origin = next(

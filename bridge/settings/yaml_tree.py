@@ -80,6 +80,7 @@ class _TreeBuilder:
             raise ConfigError(f"{origin}: unsupported YAML value: {single_line(error)}") from error
 
     def _build_mapping(self, node: yaml.MappingNode, key_path: KeyPath) -> dict[str, Any]:
+        """Convert a mapping. A key that is repeated or has an invalid value becomes a problem."""
         mapping: dict[str, Any] = {}
         for key_node, value_node in node.value:
             key = str(key_node.value)

@@ -118,6 +118,7 @@ class PinStore:
         return [pin.version for pin in pins if pin.dataset == dataset and pin.version != kept_version]
 
     def _moved_pin_conflict(self, dataset: bytes, name: str, version: Version) -> dict[str, str | None] | None:
+        """Return a conflict if the name already pins another version of the dataset."""
         existing_pin = next(
             (pin for pin in self.list_for_dataset(dataset) if pin.name == name and pin.version != version.id), None
         )

@@ -139,6 +139,7 @@ class Publisher:
         return version
 
     def _check_expected_version(self, request: PublicationRequest, current_entry: PublicationEntry | None) -> None:
+        """Raise _PublicationRefused if another version is published than the request expects."""
         expected = request.expected
         if isinstance(expected, _Unchecked):
             return

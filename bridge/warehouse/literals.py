@@ -15,6 +15,7 @@ Value = str | float | bool | datetime | None
 
 
 def literal(dialect: WarehouseDialect, value: Value) -> str:
+    """Write a value as an SQL literal."""
     match value:
         case None:
             return "NULL"

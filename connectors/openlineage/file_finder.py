@@ -91,6 +91,8 @@ def _is_folder(path: str) -> bool:
 
 
 def _event_files(folder: Path, problems: dict[Path, str]) -> Iterator[Path]:
+    """Yield the event files of a folder and its subfolders; adds unreadable folders to `problems`."""
+
     def record_error(error: OSError) -> None:
         if not isinstance(error, FileNotFoundError):
             problems[Path(error.filename)] = error.strerror or str(error)

@@ -67,6 +67,7 @@ def read_records(file: BinaryIO, start: int = 0) -> Iterator[RawRecord]:
 
 
 def _line_records(lines: Iterator[bytes], start: int) -> Iterator[RawRecord]:
+    """Yield a record per line that is not blank; a last line that is incomplete gets the end 0."""
     for line in lines:
         start += len(line)
         if line.strip():
@@ -75,6 +76,7 @@ def _line_records(lines: Iterator[bytes], start: int) -> Iterator[RawRecord]:
 
 
 def _starts_document(first_line: bytes) -> bool:
+    """Return whether a file contains one JSON document instead of one event per line."""
     text = first_line.removeprefix(BOM).strip()
     if text.startswith(b"["):
         return True
@@ -82,6 +84,7 @@ def _starts_document(first_line: bytes) -> bool:
 
 
 def _document_records(content: bytes, start: int) -> Iterator[RawRecord]:
+    """Yield the elements of an array or a single document; content that is neither is read line by line."""
     document = content.removeprefix(BOM).strip()
     end = start + len(content)
     try:

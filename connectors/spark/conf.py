@@ -81,6 +81,7 @@ def build_conf(options: ConfOptions) -> dict[str, str]:
 
 
 def _transport_conf(options: ConfOptions) -> dict[str, str]:
+    """Build the keys of the transport: HTTP, a file, or both."""
     prefix = f"{PREFIX}transport."
     if options.transport is ListenerTransport.http:
         return {f"{prefix}type": "http", **_http_conf(prefix, options)}

@@ -47,6 +47,7 @@ def check_packages(conf: Mapping[str, str], release: SparkRelease | None) -> Ite
 def _check_listener_package(
     key: str, scala: str | None, version: str, release: SparkRelease | None
 ) -> Iterator[ConfProblem]:
+    """Check the Scala version and the release of a listener package."""
     if scala is None:
         remedy = f"add {release.listener}" if release else "use openlineage-spark_2.12 or openlineage-spark_2.13"
         yield ConfProblem(key, ProblemEffect.events_lost, "contains the listener without a Scala version", remedy)
@@ -61,6 +62,7 @@ def _check_listener_package(
 def _check_table_format(
     key: str, artifact: str, catalog: TableFormat, release: SparkRelease
 ) -> Iterator[ConfProblem]:
+    """Check that the package of a table format supports the Spark release."""
     package = release.package_or_none(catalog)
     if package is None:
         problem = f"contains {artifact}, but {catalog} has no release for Spark {release.name}"
@@ -118,6 +120,7 @@ def _check_unprefixed_keys(conf: Mapping[str, str], accepted: AcceptedKeys) -> I
 def _check_key(
     key: str, value: str, listener_conf: Mapping[str, str], accepted: AcceptedKeys
 ) -> Iterator[ConfProblem]:
+    """Find what is wrong with a listener key (without its prefix) or with its value."""
     name, spec = f"{PREFIX}{key}", find_key(key, accepted.keys)
     if spec is not None:
         if problem := value_problem(spec, value):
@@ -197,6 +200,7 @@ def _check_transport(prefix: str, listener_conf: Mapping[str, str]) -> Iterator[
 
 
 def _check_composite_transport(prefix: str, listener_conf: Mapping[str, str]) -> Iterator[ConfProblem]:
+    """Check the inner transports of a composite transport, and their order."""
     section = f"{prefix}transports."
     inner_keys = [key.removeprefix(section) for key in listener_conf if key.startswith(section)]
     inner_names = sorted({key.partition(".")[0] for key in inner_keys})
@@ -235,6 +239,7 @@ def _check_transport_order(prefix: str, kinds: list[str], listener_conf: Mapping
 
 
 def _check_http_transport(prefix: str, listener_conf: Mapping[str, str]) -> Iterator[ConfProblem]:
+    """Find missing credentials, and paths in the URL that the listener does not use as intended."""
     name = f"{PREFIX}{prefix}"
     auth = listener_conf.get(f"{prefix}auth.type")
     required_keys = ["apiKey"] if auth else []
@@ -282,6 +287,7 @@ def _url_path(url: str) -> str:
 
 
 def _check_parent(listener_conf: Mapping[str, str]) -> Iterator[ConfProblem]:
+    """Find parents of which only some of namespace, name and run id are set."""
     for prefix in ("parent", "rootParent"):
         keys = [f"{prefix}JobNamespace", f"{prefix}JobName", f"{prefix}RunId"]
         missing = [f"{PREFIX}{key}" for key in keys if not listener_conf.get(key, "").strip()]

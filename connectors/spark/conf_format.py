@@ -77,6 +77,8 @@ def _is_continued(line: str) -> bool:
 
 
 def _unescape(text: str) -> str:
+    """Replace the escape sequences of a properties file."""
+
     def replace_escape(match: re.Match[str]) -> str:
         escape = match[1]
         if len(escape) > 1:

@@ -173,6 +173,7 @@ def accepted_keys(conf: Mapping[str, str]) -> AcceptedKeys:
 
 
 def _add_transport(prefix: str, conf: Mapping[str, str], accepted: AcceptedKeys) -> None:
+    """Add the keys of a transport, of its authentication and of its inner transports."""
     transports = _TRANSPORTS if prefix == "transport." else _INNER_TRANSPORTS
     types = _add_section(prefix, transports, conf, accepted)
     if "http" in types:

@@ -60,6 +60,7 @@ def _load_jdbc(frame: DataFrame, options: LoadOptions) -> None:
 
 
 def _load_delta(session: SparkSession, frame: DataFrame, options: LoadOptions) -> str:
+    """Load rows unless a commit of the table contains the load key; returns the version."""
     exists = _is_delta(session, options.location)
     if exists and (version := _find_commit(session, options)):
         return version
@@ -72,6 +73,7 @@ def _load_delta(session: SparkSession, frame: DataFrame, options: LoadOptions) -
 
 
 def _save_delta(frame: DataFrame, options: LoadOptions, *, exists: bool) -> None:
+    """Append to a table, or replace its rows or partitions; a missing table is created."""
     writer = frame.write.format("delta").options(**options.options)
     if options.partition_by:
         writer = writer.partitionBy(*options.partition_by)
@@ -102,6 +104,7 @@ def _is_delta(session: SparkSession, location: str) -> bool:
 
 
 def _load_iceberg(session: SparkSession, frame: DataFrame, options: LoadOptions) -> str:
+    """Load rows unless a snapshot of the table contains the load key; returns the snapshot."""
     exists = session.catalog.tableExists(options.location)
     if exists and (version := _find_snapshot(session, options)):
         return version
@@ -118,6 +121,7 @@ def _load_iceberg(session: SparkSession, frame: DataFrame, options: LoadOptions)
 
 
 def _save_iceberg(session: SparkSession, frame: DataFrame, options: LoadOptions, *, exists: bool) -> None:
+    """Append to a table, replace its rows or partitions, or create it if it is missing or has other columns."""
     writer = (
         frame.writeTo(options.location)
         .options(**options.options)

@@ -69,6 +69,7 @@ def validate_contract(facet: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _valid_members(facet: Mapping[str, Any], types: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the known members with valid values; all other members are dropped."""
     valid = {}
     for key, value in facet.items():
         if key in types:

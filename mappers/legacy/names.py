@@ -128,6 +128,7 @@ def _name_in_bucket(name: str, scheme: str, dataset: BodyFields) -> DatasetName:
 
 
 def _name_on_server(name: str, keyword: str, namespaces: LegacyNamespaces, dataset: BodyFields) -> DatasetName:
+    """Resolve the name of a table or file on the server that the settings name for a keyword."""
     setting = _SERVER_SETTINGS[keyword]
     url: str | None = getattr(namespaces, setting)
     if url is None:

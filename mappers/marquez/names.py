@@ -18,6 +18,7 @@ def find_unsafe_name(event: Mapping[str, Any]) -> str | None:
 
 
 def _event_problems(event: Mapping[str, Any]) -> Iterator[str]:
+    """Describe every unsafe job or dataset name in an event."""
     job = event.get("job")
     if job is not None:
         yield from _job_name_problems(job, "job")

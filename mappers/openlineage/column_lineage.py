@@ -165,6 +165,7 @@ _lineage_sets: BoundedCache[tuple[str, bytes, bytes, bytes], _LineageSet] = Boun
 
 
 def _lineage_set(org: str, entries: ColumnLineageEntries, job_id: bytes, target_id: bytes) -> _LineageSet:
+    """Compute the ids of entries for a job and target; metadata columns are left out."""
     key = (org, entries.key, job_id, target_id)
     cached = _lineage_sets.get(key)
     if cached is not None:

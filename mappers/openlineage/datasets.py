@@ -83,6 +83,7 @@ def _parsed_facet_names(facets: dict[str, ParsedFacet], names: tuple[str, ...]) 
 def _dataset_row(
     builder: RowBuilder, entity: CanonicalEntity, dataset: ParsedDataset, rank: Rank, change: str | None
 ) -> DatasetRow:
+    """Build the row of a dataset with the columns that its facets set."""
     row = builder.dataset_row(entity)
     facets = dataset.facets
     row = row._replace(**builder.documentation_and_owner_columns(facets, rank))
@@ -103,6 +104,7 @@ def _map_succession(
     target: CanonicalEntity,
     context: DatasetContext,
 ) -> None:
+    """Retire the previous name of a renamed dataset, and record its successor."""
     previous = lifecycle.previousIdentifier
     if previous is None:
         builder.notes.append("RENAME without previousIdentifier: no dataset to retire")
@@ -114,6 +116,7 @@ def _map_succession(
 
 
 def _map_symlinks(builder: RowBuilder, dataset: ParsedDataset, entity: CanonicalEntity) -> None:
+    """Add the other names of a dataset."""
     symlinks = facet_value(dataset.facets.get("symlinks"), facet_types.SymlinksFacet, builder.notes)
     identifiers = symlinks.identifiers if symlinks else None
     for identifier in identifiers or ():
@@ -127,6 +130,7 @@ def _map_symlinks(builder: RowBuilder, dataset: ParsedDataset, entity: Canonical
 
 
 def _map_input(builder: RowBuilder, dataset: ParsedDataset, entity: CanonicalEntity, context: DatasetContext) -> None:
+    """Add the input of a run, the edge from it, and its facets."""
     columns = statistics_columns(builder, dataset.input_facets.get("inputStatistics"))
     version = facet_value(dataset.facets.get("version"), facet_types.DatasetVersionFacet, builder.notes)
     if version:
@@ -148,6 +152,7 @@ def _map_input(builder: RowBuilder, dataset: ParsedDataset, entity: CanonicalEnt
 def _map_output(
     builder: RowBuilder, dataset: ParsedDataset, entity: CanonicalEntity, context: DatasetContext, change: str | None
 ) -> None:
+    """Add the output of a run, the edge to it, and its facets."""
     dropped_at = builder.micros if change == "DROP" else None
     change_order = builder.assertion_order(0, digest(change.encode())) if change else None
     builder.rows.append(
@@ -192,6 +197,7 @@ def _map_explicit_lineage(builder: RowBuilder, dataset: ParsedDataset, target: C
 def _map_column_lineage_facet(
     builder: RowBuilder, dataset: ParsedDataset, target: CanonicalEntity, context: DatasetContext
 ) -> None:
+    """Map a columnLineage facet to its lineage set and to edges from the source datasets."""
     facet = dataset.facets.get("columnLineage")
     if facet is None or context.role is DatasetRole.INPUT:
         return
@@ -229,6 +235,7 @@ def _map_column_lineage_facet(
 def _map_quality(
     builder: RowBuilder, dataset: ParsedDataset, entity: CanonicalEntity, context: DatasetContext
 ) -> None:
+    """Add the results of checks, and the checks that a steward expects."""
     version = version_id(entity.id, context.run_id) if context.role is DatasetRole.OUTPUT else None
     for facets in (dataset.facets, dataset.input_facets):
         assertions = facet_value(facets.get("dataQualityAssertions"), facet_types.AssertionsFacet, builder.notes)

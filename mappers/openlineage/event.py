@@ -164,6 +164,7 @@ def _job_name(envelope: _Envelope) -> tuple[str, str] | None:
 
 
 def _event_type(envelope: _Envelope, notes: list[str]) -> str:
+    """Return the event type in upper case, OTHER if it is unknown, or an empty string without a run."""
     if envelope.run is None:
         if envelope.eventType:
             notes.append(f"eventType {envelope.eventType[:64]!r} without a run: ignored")

@@ -52,6 +52,7 @@ def _is_ignored(job_name: str, patterns: tuple[str, ...]) -> bool:
 
 
 def _map_run_event(builder: RowBuilder, event: Event, job: CanonicalEntity, run_uuid: str) -> None:
+    """Map a RunEvent: its job, its run, and the datasets that the run read or wrote."""
     builder.rows.append(_job_row(builder, event, job, Rank.OUTPUT))
     lineage = facet_value(event.job_facets.get("lineage"), facet_types.LineageFacet, builder.notes)
     run_id = map_run(builder, event, job, explicit=lineage is not None)
@@ -65,6 +66,7 @@ def _map_run_event(builder: RowBuilder, event: Event, job: CanonicalEntity, run_
 
 
 def _map_job_event(builder: RowBuilder, event: Event, job: CanonicalEntity) -> None:
+    """Map a JobEvent, which declares a job with its inputs, outputs and lineage."""
     row = _job_row(builder, event, job, Rank.JOB_EVENT)
     if event.inputs or event.outputs:
         row = row._replace(declared_io=builder.event_order)
@@ -96,6 +98,7 @@ def _map_job_facets(
 
 
 def _job_row(builder: RowBuilder, event: Event, job: CanonicalEntity, rank: int) -> JobRow:
+    """Build the row of a job with the columns that its facets set."""
     row = builder.job_row(job)
     facets = event.job_facets
     if (type_assertion := builder.asserted_facet(facets.get("jobType"), facet_types.JobTypeFacet, rank)) is not None:

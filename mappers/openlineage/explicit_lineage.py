@@ -37,6 +37,7 @@ class LineageAsserter(NamedTuple):
 
 
 def map_job_lineage(builder: RowBuilder, facet: LineageFacet, asserter: LineageAsserter) -> None:
+    """Map the lineage facet of a job or of its run; each entry has its own target."""
     for entry in [*(facet.entries or ()), *(facet.lineage or ())]:
         if entry.type.upper() == "JOB":
             _map_job_target(builder, entry, asserter)
@@ -50,6 +51,7 @@ def map_job_lineage(builder: RowBuilder, facet: LineageFacet, asserter: LineageA
 def map_dataset_lineage(
     builder: RowBuilder, facet: LineageFacet, target: CanonicalEntity, asserter: LineageAsserter
 ) -> None:
+    """Map the lineage facet of a dataset, which is its own target."""
     _map_dataset_target(builder, target, facet.inputs or [], facet.fields or {}, asserter)
 
 
@@ -60,6 +62,7 @@ def _map_dataset_target(
     fields: dict[str, LineageField],
     asserter: LineageAsserter,
 ) -> None:
+    """Add the edges and the column lineage of a target dataset."""
     entries = read_lineage_entry(fields, inputs)
     sources = [*inputs, *(source for field in fields.values() for source in field.inputs)]
     dataset_names = set(source_datasets(entries))
@@ -86,6 +89,7 @@ def _map_dataset_target(
 
 
 def _map_job_target(builder: RowBuilder, entry: LineageEntry, asserter: LineageAsserter) -> None:
+    """Add the edges to a target job; a target without a name is the asserting job."""
     target_id = asserter.job_id
     if entry.namespace and entry.name:
         target_id = builder.reference_job(entry.namespace, entry.name).id

@@ -29,6 +29,7 @@ def normalize_partition_key(text: str) -> str:
 
 
 def _condition_keys(condition: Any) -> Iterator[str]:
+    """Yield the keys of the partitions and locations that a condition lists."""
     if not isinstance(condition, dict):
         return
     for partition in _as_list(condition.get("partitions")):

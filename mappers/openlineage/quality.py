@@ -35,6 +35,7 @@ def quality_score(counts_by_status: Mapping[str, int]) -> float | None:
 def map_assertions(
     builder: RowBuilder, facet: AssertionsFacet, dataset_id: bytes, run_id: bytes, version_id: bytes | None
 ) -> None:
+    """Add the checks on a dataset that an event reports, and their results."""
     for outcome in facet.assertions:
         name = outcome.name or outcome.assertion
         check_id = assertion_id(dataset_id, outcome.assertion, outcome.name, outcome.column)
@@ -75,6 +76,7 @@ def map_expectations(builder: RowBuilder, facet: ExpectationsFacet, dataset_id: 
 
 
 def map_run_tests(builder: RowBuilder, facet: RunTestsFacet, job_id: bytes, run_id: bytes) -> None:
+    """Add the tests that a run reports, and their results."""
     for outcome in facet.tests:
         check_id = name_based_id("test", job_id.hex(), outcome.name)
         status = _TEST_STATUS.get(outcome.status.lower())
@@ -131,6 +133,7 @@ def _add_result(
     status: str,
     outcome: AssertionOutcome | RunTestOutcome,
 ) -> None:
+    """Add the result of a check in a run."""
     detail = canonical_json(msgspec.to_builtins(outcome))
     time_key = str(builder.micros) if run_id == NO_ID else ""  # without a run, the time distinguishes results
     builder.rows.append(

@@ -67,6 +67,7 @@ def _run_row(builder: RowBuilder, event: Event, run_id: bytes, uuid: str, job_id
 
 
 def _with_nominal_time(builder: RowBuilder, event: Event, row: RunRow) -> RunRow:
+    """Return the row with the nominal start and end of the run, if they are valid."""
     facet = event.run_facets.get("nominalTime")
     nominal = facet_value(facet, facet_types.NominalTimeFacet, builder.notes)
     if nominal is None or facet is None:

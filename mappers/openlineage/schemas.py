@@ -79,6 +79,7 @@ def _column_shape(column: SchemaField) -> list[object]:
 
 
 def _column_rows(columns: list[SchemaField], prefix: str, depth: int) -> list[dict[str, object]]:
+    """List columns as they are stored; nested columns follow their parent."""
     rows: list[dict[str, object]] = []
     for position, column in enumerate(columns, start=1):
         row: dict[str, object] = {

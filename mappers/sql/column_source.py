@@ -88,6 +88,7 @@ def compose_lineage(steps: Sequence[tuple[str, QueryLineage]], result: str, inpu
 def _inline_intermediate_views(
     lineage: QueryLineage, resolved_steps: dict[str, QueryLineage], inputs: frozenset[str]
 ) -> QueryLineage:
+    """Replace columns of earlier steps with the input columns that they are derived from."""
     columns = {
         name: tuple(sorted(_inline_sources(sources, resolved_steps, inputs)))
         for name, sources in lineage.columns.items()
@@ -105,6 +106,7 @@ def _inline_intermediate_views(
 def _inline_sources(
     sources: Iterable[ColumnSource], resolved_steps: dict[str, QueryLineage], inputs: frozenset[str]
 ) -> ColumnSources:
+    """Replace sources in earlier steps with their own sources, and drop unknown views."""
     input_sources: set[ColumnSource] = set()
     for source in sources:
         step = resolved_steps.get(source.view)

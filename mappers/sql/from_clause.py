@@ -94,6 +94,7 @@ class FromClause:
         return ()
 
     def _relation(self, node: exp.Expression) -> Relation:
+        """Analyze an item of the FROM clause without the pivots and joins attached to it."""
         match node:
             case exp.Table(this=exp.Identifier()):
                 return self._named_relation(node)
@@ -133,6 +134,7 @@ class FromClause:
         return relation
 
     def _add_join(self, node: exp.Join) -> None:
+        """Add a joined relation and the sources of the join condition; shared columns appear only once."""
         scope = self._scope
         left_columns, left_relation_count = list(scope.row), len(scope.relations)
         self.add(node.this)

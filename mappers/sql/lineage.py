@@ -70,6 +70,7 @@ class _QueryAnalyzer:
         return self._analyze_query(query, Scope(scope.ctes, scope if scope.relations or scope.outer else None))
 
     def _analyze_query(self, query: exp.Expression, context: Scope) -> Relation:
+        """Analyze a query of any kind; `context` contains the CTEs and the outer scope."""
         context = self._add_ctes(query, context)
         if isinstance(query, exp.Select):
             return analyze_select(self, self._schemas, query, context)
@@ -127,6 +128,7 @@ class _QueryAnalyzer:
         return relation
 
     def _combine_relations(self, operation: exp.SetOperation, left: Relation, right: Relation) -> Relation:
+        """Combine both sides of UNION, INTERSECT or EXCEPT."""
         dataset_level = left.dataset_level | right.dataset_level
         if not isinstance(operation, exp.Union):
             compared_sources = transform_all([*left.columns, *right.columns], FILTER)

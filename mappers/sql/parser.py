@@ -69,6 +69,7 @@ def child_nodes(node: exp.Expression) -> Iterator[exp.Expression]:
 
 
 def _parse_single_query(sql: str) -> exp.Expression:
+    """Parse one query; raises InvalidSql for another statement, and SqlglotError for invalid syntax."""
     dialect = Dialect.get_or_raise("spark")
     tokens = dialect.tokenize(sql)
     _reject_other_statements(tokens)
@@ -121,6 +122,7 @@ def _abbreviate(text: str) -> str:
 
 
 def _syntax_error(sql: str, error: SqlglotError) -> InvalidSql:
+    """Translate an error of the parser to a position and a short reason."""
     if isinstance(error, ParseError) and error.errors:
         first_error = error.errors[0]
         token_text = str(first_error.get("highlight") or "")

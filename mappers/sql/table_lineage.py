@@ -90,6 +90,7 @@ def _split_statements(tokens: list[Token]) -> Iterator[list[Token]]:
 
 
 def _statement_tables(statement: exp.Expression) -> StatementTables:
+    """List the tables of a statement; a table that is read and written is in both lists."""
     tables = list(statement.find_all(exp.Table))
     # Equal nodes of the same table may be read and written, so nodes are distinguished by identity.
     written_ids = {id(table) for table in _written_tables(statement)}

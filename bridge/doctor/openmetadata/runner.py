@@ -93,6 +93,7 @@ def _find_missing_settings(settings: OpenMetadataSettings) -> Iterator[Finding]:
 def _check_server(
     client: OpenMetadataClient, settings: OpenMetadataSettings, now: Callable[[], float]
 ) -> Iterator[Finding]:
+    """Check the server, the token and then everything that needs both."""
     try:
         info = client.server_info()
     except LineageBridgeError as error:

@@ -73,6 +73,7 @@ def report_unreachable(error: Exception) -> Finding:
 
 
 def _connection_remedy(error: Exception) -> str:
+    """Choose the remedy by the type of the error and, for TLS errors, by the message."""
     if isinstance(error, Unreachable):
         message = str(error).lower()
         for fragment, remedy in _TLS_REMEDIES.items():

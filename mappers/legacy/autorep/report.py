@@ -107,6 +107,7 @@ class _ReportParser:
         self.report = AutorepReport([], [], Counter())
 
     def add_line(self, line: str, number: int) -> None:
+        """Add the row, alarm or event of a line; any other line is reported as a problem."""
         rows = self.report.rows
         if match := _ROW.fullmatch(line):
             self.flush_alarm()
@@ -143,6 +144,7 @@ class _ReportParser:
             self._add_alarm(details.strip()[:80], None)
 
     def _add_event(self, match: "re.Match[str]") -> None:
+        """Add an event to the newest row; the name of a pending alarm has the format of an event."""
         name = match["event"]
         if self._alarm_is_pending and not name.startswith("[") and name not in _STATUSES:
             self._alarm_is_pending = False

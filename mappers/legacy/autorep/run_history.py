@@ -90,6 +90,7 @@ def _warnings(row: ReportRow, bodies: list[JsonObject]) -> Iterator[Diagnostic]:
 
 
 def _run_bodies(row: ReportRow, rows_by_run: _RowsByRun, context: ReportContext) -> Iterator[JsonObject]:
+    """Yield the body of each attempt or, if the report lists no attempts, of the last run."""
     attempts = _group_attempts(row)
     for attempt in attempts:
         yield _attempt_body(row, attempt, rows_by_run, context)
@@ -146,6 +147,7 @@ def _group_attempts(row: ReportRow) -> list[_Attempt]:
 
 
 def _attempt_body(row: ReportRow, attempt: _Attempt, rows_by_run: _RowsByRun, context: ReportContext) -> JsonObject:
+    """Build the body for the state that an attempt has reached."""
     start = next((event.time for event in attempt.events if event.status in START_STATES), row.start)
     end_event = _end_event(attempt)
     state = end_event.status if end_event else "RUNNING"
@@ -194,6 +196,7 @@ def _run_body(
     rows_by_run: _RowsByRun,
     context: ReportContext,
 ) -> JsonObject:
+    """Build the body of a run event; only a final state has an end time."""
     boxes = row.boxes or context.boxes.get(row.name, ())
     run: JsonObject = {"facets": {}}
     if row.run is not None:

@@ -71,6 +71,7 @@ class _LogParser:
             self.report.other_lines[_line_kind(line)] += 1
 
     def _add_change(self, match: "re.Match[str]", file: str, number: int) -> None:
+        """Start a run of a job, or add a status change to the job's newest run."""
         rows = self.report.rows
         job, status, time = match["job"], match["status"], match["time"]
         is_running = job in self._running

@@ -192,6 +192,7 @@ class _CommandScanner:
         return [job_datasets, *pipes.values(), *separate_flows]
 
     def _scan_redirections(self, command: ShellCommand) -> DataFlow:
+        """Find the datasets that a command is redirected from or to; redirected scripts are recorded."""
         candidates: DataFlow = []
         for redirection in command.redirections:
             if _SCRIPT.fullmatch(redirection.file):

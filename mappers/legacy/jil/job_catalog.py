@@ -120,6 +120,7 @@ class JobCatalog:
         return outermost is not None and outermost.box == job.name
 
     def _insert_job(self, statement: Statement) -> None:
+        """Define a job; a second definition is reported and replaces the first."""
         previous = self.jobs.get(statement.subject)
         if previous is not None:
             first_position = f"{previous.file}:{previous.line}"
@@ -137,6 +138,7 @@ class JobCatalog:
         self._set_attributes(job, statement)
 
     def _override_job(self, statement: Statement) -> None:
+        """Set attributes for the next run only; the value `delete` removes all of them."""
         job = self.jobs.get(statement.subject)
         if job is None:
             self._report(statement, "error", f"{statement.subject} is overridden, but there is no such job: ignored")
@@ -162,6 +164,7 @@ class JobCatalog:
                 pending += members.pop(name, [])
 
     def _rename_job(self, statement: Statement) -> None:
+        """Rename a job, and update the box name of its members."""
         new_name = next((attribute.value for attribute in statement.attributes if attribute.name == "new_name"), None)
         job = self.jobs.get(statement.subject)
         if job is None or not new_name:
@@ -191,6 +194,7 @@ class JobCatalog:
         )
 
     def _apply_object(self, verb: str, object_type: str, statement: Statement) -> None:
+        """Insert, update or delete an object that is neither a job nor a global."""
         objects = self.objects.setdefault(object_type, {})
         existing = objects.get(statement.subject)
         if verb == "delete":

@@ -62,6 +62,7 @@ def awaited_statuses(job: JobDefinition) -> list[StatusCondition]:
 
 
 def _awaited_conditions(job: JobDefinition) -> list[StatusCondition | ExitCodeCondition]:
+    """Return the conditions on statuses or exit codes, except `notrunning`."""
     try:
         conditions = list(atomic_conditions(parse_condition(job.get("condition") or "")))
     except InvalidCondition:

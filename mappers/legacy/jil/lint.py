@@ -101,6 +101,7 @@ def _without_own_instance(atom: Atom, instance: str | None) -> Condition:
 def _check_conditions(
     job: JobDefinition, catalog: JobCatalog, instances: set[str], conditions: Mapping[str, Condition]
 ) -> Iterator[Diagnostic]:
+    """Find conditions that can never be true, or that use undeclared globals or instances."""
     boxes = catalog.enclosing_boxes(job)
     for name, condition in conditions.items():
         for atom in atomic_conditions(condition):
@@ -124,6 +125,7 @@ def _check_conditions(
 def _check_box(
     job: JobDefinition, catalog: JobCatalog, members: set[str], conditions: Mapping[str, Condition]
 ) -> Iterator[Diagnostic]:
+    """Check the box around a job and, for a box, its members and end conditions."""
     box = job.box
     if box is not None:
         enclosing_box = catalog.jobs.get(box)
@@ -152,6 +154,7 @@ def _check_box(
 
 
 def _check_schedule(job: JobDefinition) -> Iterator[Diagnostic]:
+    """Find schedule attributes that have no effect, exclude each other or are missing."""
     inactive = [name for name in SCHEDULE_ATTRIBUTES if job.get(name) and name != "timezone"]
     if inactive and not job.is_on("date_conditions"):
         yield _diagnostic(job, "warning", f"{', '.join(inactive)} have no effect without date_conditions: 1")

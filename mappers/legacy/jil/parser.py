@@ -120,6 +120,7 @@ class _JilParser:
         return index, ""
 
     def _parse_line(self, line: str, number: int) -> LineKind:
+        """Parse a subcommand, an attribute or a continuation; returns how the line was used."""
         match = _KEY.fullmatch(line)
         name = match[1].lower() if match else ""
         after_backslash = self._after_backslash
@@ -148,6 +149,7 @@ class _JilParser:
         return "reported"
 
     def _start_statement(self, subcommand: str, text: str, number: int) -> LineKind:
+        """Start a statement with a subcommand, whose line may already contain attributes."""
         self._finish_statement()
         self._subcommand = subcommand
         self._start_line = number
@@ -165,6 +167,7 @@ class _JilParser:
         return "statement"
 
     def _parse_attribute(self, name: str, text: str, number: int) -> LineKind:
+        """Add an attribute, and all further attributes on its line, to the current statement."""
         if self._subcommand is None:
             self._report(number, "error", f"{name} precedes all subcommands: ignored")
             return "reported"
@@ -180,6 +183,7 @@ class _JilParser:
         return "attribute"
 
     def _finish_statement(self) -> None:
+        """Add the current statement, if it has a known subcommand and a name, and check its attributes."""
         if self._subcommand is None or not self._is_known_subcommand:
             self._subcommand = None
             return

@@ -111,6 +111,7 @@ def _split_arguments(name: str, arguments: Sequence[str | None]) -> _Arguments:
 
 
 def _option_datasets(arguments: Sequence[str | None], conventions: OptionConventions) -> DataFlow:
+    """List the datasets named by options of the site's programs."""
     candidates: DataFlow = []
     sides: Mapping[Side, frozenset[str]] = {"input": conventions.inputs, "output": conventions.outputs}
     for argument, next_argument in zip_longest(arguments, arguments[1:]):
