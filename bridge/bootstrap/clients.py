@@ -43,9 +43,9 @@ def _token_provider(auth: OpenMetadataAuthSettings, host: str) -> TokenProvider:
 
     Logins use a separate connection, because requests that wait for a token may occupy all connections of the client.
     """
-    missing = auth.missing_setting()
-    if missing is not None:
-        raise ConfigError(f"openmetadata.auth.{missing.key} {missing.message}")
+    missing_setting = auth.missing_setting()
+    if missing_setting is not None:
+        raise ConfigError(f"openmetadata.auth.{missing_setting.key} {missing_setting.message}")
     if auth.type == "basic":
         login_session = HttpSession(host, timeouts=_TARGET_TIMEOUTS, connections=1)
         return login_token_provider(login_session, auth.username or "", _secret_value(auth.password))
@@ -69,6 +69,7 @@ def make_throttled_session(
     on_call: Callable[[str], None],
     on_failed_call: Callable[[str], None],
 ) -> ThrottledSession:
+    """Build a session that limits and counts requests and sends the API key, if one is set."""
     session = HttpSession(url, timeouts=_TARGET_TIMEOUTS, connections=settings.concurrency)
     key = _secret_value(settings.api_key)
     return ThrottledSession(
@@ -86,6 +87,7 @@ def make_marquez_client(
     on_call: Callable[[str], None] = lambda _: None,
     on_failed_call: Callable[[str], None] = lambda _: None,
 ) -> MarquezClient:
+    """Build a client for the configured Marquez server; raises ConfigError if no URL is configured."""
     url = settings.url
     if url is None:
         raise ConfigError("marquez.url is not set: name the server, such as http://127.0.0.1:5000")

@@ -26,17 +26,17 @@ def open_asset_sync(settings: Settings, on_call: Callable[[str], None] = lambda 
     """Open the sync of assets with the store and, if it is enabled, with OpenMetadata."""
     with closing(make_writer(settings)) as writer, closing(open_background_connection(settings)) as db:
         if settings.openmetadata.enabled:
-            openmetadata = make_openmetadata_sync(settings, on_call, lambda _: None, lambda _: None)
-            items = openmetadata.items
+            openmetadata_sync = make_openmetadata_sync(settings, on_call, lambda _: None, lambda _: None)
+            items = openmetadata_sync.items
         else:
-            openmetadata = None
+            openmetadata_sync = None
             items = SyncItemStore(db, settings.org, OpenMetadataTarget.name, now_micros)
         applier = AssetApplier(db, settings.org, items, make_event_reader(settings), writer, now_micros)
         try:
-            yield AssetSync(applier, openmetadata)
+            yield AssetSync(applier, openmetadata_sync)
         finally:
-            if openmetadata:
-                openmetadata.reconciler.close()
+            if openmetadata_sync:
+                openmetadata_sync.reconciler.close()
 
 
 @contextmanager

@@ -75,7 +75,9 @@ def _open_reconciler_parts(
     on_failed_call: Callable[[str], None],
     on_pushed: Callable[[float], None],
 ) -> _ReconcilerParts:
-    db, calls = open_background_connection(settings), CallCounter(settings.org, name, now_micros)
+    """Open the connection of a reconciler, and count its requests in addition to the callbacks."""
+    db = open_background_connection(settings)
+    calls = CallCounter(settings.org, name, now_micros)
     count_call = _call_both(calls.count_call, on_call)
     count_failure = _call_both(calls.count_failure, on_failed_call)
     return _ReconcilerParts(settings, name, db, calls, count_call, count_failure, on_pushed)
@@ -87,6 +89,7 @@ def make_openmetadata_sync(
     on_failed_call: Callable[[str], None],
     on_pushed: Callable[[float], None],
 ) -> OpenMetadataSync:
+    """Open the OpenMetadata target and its reconciler."""
     parts = _open_reconciler_parts(settings, TargetName.openmetadata, on_call, on_failed_call, on_pushed)
     client = make_openmetadata_client(settings.openmetadata, parts.on_call, parts.on_failed_call)
     items = SyncItemStore(parts.db, settings.org, OpenMetadataTarget.name, now_micros)
@@ -108,6 +111,8 @@ def _make_webhook_target(settings: Settings, parts: _ReconcilerParts, items: Syn
 
 
 def _call_both(first: Callable[[str], None], second: Callable[[str], None]) -> Callable[[str], None]:
+    """Combine two callbacks that take the kind of a request."""
+
     def call(kind: str) -> None:
         first(kind)
         second(kind)
@@ -116,14 +121,14 @@ def _call_both(first: Callable[[str], None], second: Callable[[str], None]) -> C
 
 
 def disable_sync_target(settings: Settings, name: TargetName) -> bool:
-    """Stop writing dirty marks for a target; returns whether the target was enabled."""
+    """Stop writing dirty marks for a target. Return False if the target was not enabled."""
     with closing(open_background_connection(settings)) as db:
-        enabled = is_enabled(db, settings.org, name)
-        if enabled:
-            disable_target(db, settings.org, name)
-            if name is TargetName.marquez:
-                drop_run_index(db)
-        return enabled
+        if not is_enabled(db, settings.org, name):
+            return False
+        disable_target(db, settings.org, name)
+        if name is TargetName.marquez:
+            drop_run_index(db)
+        return True
 
 
 def open_dead_letters(settings: Settings, name: TargetName) -> DeadLetters:

@@ -9,19 +9,21 @@ if TYPE_CHECKING:
 
 
 def plan_lines(plan: "Plan") -> Iterator[str]:
+    """List what a run would read, run and write."""
     from bridge.process.parameters import format_value
 
     yield f"process {plan.name}  key {plan.key}"
     for name, value in plan.values.items():
         text = "(none)" if value is None else format_value(value)
         yield f"  param {name} = {text}"
-    for planned in plan.inputs:
-        yield f"  read {planned.input.as_}: {planned.location}"
-        yield f"    {_input_version_text(planned)}"
+    for planned_input in plan.inputs:
+        yield f"  read {planned_input.input.as_}: {planned_input.location}"
+        yield f"    {_input_version_text(planned_input)}"
     for planned_step in plan.steps:
         step = planned_step.step
-        kind = ("python" if step.python else "sql") + (", materialized" if step.materialize else "")
-        yield f"  step {step.name} ({kind}) <- {', '.join(planned_step.reads) or 'nothing'}"
+        language = "python" if step.python else "sql"
+        materialized = ", materialized" if step.materialize else ""
+        yield f"  step {step.name} ({language}{materialized}) <- {', '.join(planned_step.reads) or 'nothing'}"
     for planned_output in plan.outputs:
         output = planned_output.output
         details = f"{planned_output.location} ({output.format}, {output.mode})"
@@ -70,7 +72,7 @@ def plan_json(plan: "Plan") -> dict[str, Any]:
                 "mode": planned.output.mode,
                 "path": planned.path(planned.folder),
                 "idempotency_key": planned.key,
-                "published": planned.published,
+                "published": planned.published_tag,
                 "made_already": planned.existing_version,
             }
             for planned in plan.outputs
@@ -86,13 +88,14 @@ def _next_action(plan: "Plan") -> str:
 
 
 def run_lines(result: "RunResult") -> Iterator[str]:
+    """List the outputs and the check results of a run."""
     yield f"{result.process}: {result.ended}  run {result.run_id}"
     for output in result.outputs:
         rows = "" if output.rows is None else f"  {output.rows:,} rows"
         yield f"  {output.dataset}  version {output.version}{rows}  {output.path or ''}".rstrip()
     for check in result.checks:
-        result_text = "passed" if check.passed else check.severity
-        yield f"  {result_text}  {check.said}"
+        state = "passed" if check.passed else check.severity
+        yield f"  {state}  {check.said}"
 
 
 def _input_version_text(planned: "PlannedInput") -> str:
@@ -106,5 +109,5 @@ def _input_version_text(planned: "PlannedInput") -> str:
 def _output_version_text(planned: "PlannedOutput") -> str:
     if planned.existing_version is not None:
         return f"version {planned.existing_version} has this content"
-    effect = f", replaces {planned.published}" if planned.published else ", first published version"
-    return f"{planned.path(planned.folder) or 'in place'}{effect}"
+    effect = f"replaces {planned.published_tag}" if planned.published_tag else "first published version"
+    return f"{planned.path(planned.folder) or 'in place'}, {effect}"

@@ -73,10 +73,14 @@ class StoreBackend:
 
 
 class _FailedEvent(msgspec.Struct):
+    """An event that the service rejected."""
+
     reason: str
 
 
 class _BatchResponse(msgspec.Struct):
+    """Response to a batch of events."""
+
     failed_events: list[_FailedEvent] = []
 
 
@@ -110,6 +114,7 @@ class RemoteBackend:
         return reasons
 
     def _send_batch(self, events: list[bytes]) -> list[str]:
+        """Send a batch once, and return the reason for each rejected event."""
         response = self._client.post("/api/v1/lineage/batch", b"[" + b",".join(events) + b"]")
         if response.status in {401, 403}:
             raise ConfigError(f"{self._client.url}: the API key lacks the scope ingest")

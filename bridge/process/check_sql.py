@@ -43,9 +43,10 @@ def measurement_expressions(columns: Mapping[str, str]) -> dict[str, str]:
     return {ROWS: "count(1)", xor_name: f"bit_xor({row_hash})", sum_name: f"sum({row_hash} & 2147483647)"}
 
 
-def format_checksum(measured: Mapping[str, Any]) -> str:
-    xor, total = (measured.get(name) or 0 for name in CHECKSUM)
-    return f"xxhash64:{xor & ((1 << 64) - 1):016x}:{total:x}:{measured[ROWS]}"
+def format_checksum(measurements: Mapping[str, Any]) -> str:
+    """Format the checksum of an output, which includes the row count."""
+    xor, total = (measurements.get(name) or 0 for name in CHECKSUM)
+    return f"xxhash64:{xor & ((1 << 64) - 1):016x}:{total:x}:{measurements[ROWS]}"
 
 
 def aggregate_expression(check: CheckDefinition) -> str | None:
@@ -88,41 +89,41 @@ def check_query(check: CheckDefinition, view: str) -> str:
 def evaluate(check: CheckDefinition, value: Any, now: datetime) -> CheckOutcome:
     """Evaluate a check from its measured value."""
     if check.check == "row_count":
-        has_enough = check.min is None or value >= check.min
-        is_within_max = check.max is None or value <= check.max
-        return CheckOutcome(check, has_enough and is_within_max, value)
+        reaches_min = check.min is None or value >= check.min
+        exceeds_max = check.max is not None and value > check.max
+        return CheckOutcome(check, reaches_min and not exceeds_max, value)
     if check.check == "freshness":
         if value is None:
             return CheckOutcome(check, passed=False, actual=None)
         newest = datetime.fromtimestamp(value / 1_000_000, UTC)
-        oldest = now - timedelta(minutes=parse_age_minutes(check.max_age or "0m"))
-        return CheckOutcome(check, newest >= oldest, newest.isoformat())
+        oldest_allowed = now - timedelta(minutes=parse_age_minutes(check.max_age or "0m"))
+        return CheckOutcome(check, newest >= oldest_allowed, newest.isoformat())
     if check.check == "sql":
         return CheckOutcome(check, _equals(value, check.expected), value)
-    # The value of every other check is its number of violating rows.
-    return CheckOutcome(check, not value, value)
+    violating_rows = value
+    return CheckOutcome(check, not violating_rows, violating_rows)
 
 
-def _is_number(spark_type: str) -> bool:
+def _is_numeric(spark_type: str) -> bool:
     return spark_type.startswith(("tinyint", "smallint", "int", "bigint", "float", "double", "decimal"))
 
 
-def _is_any(_: str) -> bool:
-    return True
-
-
-def _is_comparable(spark_type: str) -> bool:
+def _is_hashable(spark_type: str) -> bool:
     return not spark_type.startswith(_UNHASHABLE_TYPES)
 
 
-#: Name and SQL template of each metric, and whether it applies to a column type.
+def _is_any_type(_: str) -> bool:
+    return True
+
+
+#: Name and SQL template of each metric, and the predicate of the column types to which it applies.
 _PROFILE_METRICS: tuple[tuple[str, str, Callable[[str], bool]], ...] = (
-    ("nullCount", "count_if({0} IS NULL)", _is_any),
-    ("distinctCount", "approx_count_distinct({0})", _is_comparable),
-    ("min", "min({0})", _is_number),
-    ("max", "max({0})", _is_number),
-    ("sum", "sum(CAST({0} AS DOUBLE))", _is_number),
-    ("count", "count({0})", _is_any),
+    ("nullCount", "count_if({0} IS NULL)", _is_any_type),
+    ("distinctCount", "approx_count_distinct({0})", _is_hashable),
+    ("min", "min({0})", _is_numeric),
+    ("max", "max({0})", _is_numeric),
+    ("sum", "sum(CAST({0} AS DOUBLE))", _is_numeric),
+    ("count", "count({0})", _is_any_type),
 )
 
 
@@ -130,23 +131,24 @@ def profile_expressions(columns: Mapping[str, str]) -> dict[str, str]:
     """Build the profile aggregates of all columns, by `metric|column`."""
     expressions = {}
     for name, spark_type in columns.items():
-        for metric, template, applies in _PROFILE_METRICS:
-            if applies(spark_type):
+        for metric, template, applies_to in _PROFILE_METRICS:
+            if applies_to(spark_type):
                 expressions[f"{metric}|{name}"] = template.format(quote_spark_identifier(name))
     return expressions
 
 
-def column_profiles(measured: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Group profile metrics by column, in the form of the metrics facet."""
-    columns: dict[str, dict[str, Any]] = {}
-    for key, value in measured.items():
-        metric, separator, name = key.partition("|")
+def column_profiles(measurements: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Group profile metrics, which are measured as `metric|column`, by column, as in the metrics facet."""
+    profiles: dict[str, dict[str, Any]] = {}
+    for key, value in measurements.items():
+        metric, separator, column = key.partition("|")
         if separator and value is not None:
-            columns.setdefault(name, {})[metric] = float(value) if metric in {"min", "max", "sum"} else value
-    return columns
+            profiles.setdefault(column, {})[metric] = float(value) if metric in {"min", "max", "sum"} else value
+    return profiles
 
 
 def sql_literal(value: Any) -> str:
+    """Format a value as a Spark SQL literal."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):
@@ -161,6 +163,7 @@ def blocking_failures(outcomes: Sequence[CheckOutcome]) -> list[CheckOutcome]:
 
 
 def _equals(value: Any, expected: Any) -> bool:
+    """Compare numbers by value, and other values by their string. A boolean equals only itself."""
     if isinstance(expected, bool) or isinstance(value, bool):
         return value is expected
     if isinstance(expected, int | float) and not isinstance(value, str):
@@ -169,19 +172,24 @@ def _equals(value: Any, expected: Any) -> bool:
 
 
 def _describe_result(check: CheckDefinition, actual: Any) -> str:
-    if check.check == "row_count":
-        return f"{actual} rows; expected {_bounds_text(check)}"
-    if check.check == "freshness":
-        return f"newest value is {actual}; expected within {check.max_age}" if actual else "there are no values"
-    if check.check == "sql":
-        return f"{actual}; expected {check.expected}"
-    return {
-        "not_null": f"{actual} rows are null",
-        "unique": f"{actual} duplicate rows",
-        "accepted_values": f"{actual} rows have values other than {', '.join(map(str, check.values or ()))}",
-        "range": f"{actual} rows are out of range; expected {_bounds_text(check)}",
-        "referential": f"{actual} rows have no match in {check.references}",
-    }[check.check]
+    match check.check:
+        case "row_count":
+            text = f"{actual} rows; expected {_bounds_text(check)}"
+        case "freshness":
+            text = f"newest value is {actual}; expected within {check.max_age}" if actual else "there are no values"
+        case "sql":
+            text = f"{actual}; expected {check.expected}"
+        case "not_null":
+            text = f"{actual} rows are null"
+        case "unique":
+            text = f"{actual} duplicate rows"
+        case "accepted_values":
+            text = f"{actual} rows have values other than {', '.join(map(str, check.values or ()))}"
+        case "range":
+            text = f"{actual} rows are out of range; expected {_bounds_text(check)}"
+        case "referential":
+            text = f"{actual} rows have no match in {check.references}"
+    return text
 
 
 def _bounds_text(check: CheckDefinition) -> str:

@@ -50,10 +50,10 @@ class VersionCleaner:
         self._resolver = InputResolver(backend, file_systems)
 
     def version_folders(self, dataset: DatasetLocation) -> dict[str, str]:
-        """Return the version folders by version tag. Raises ConfigError if there are none."""
+        """List the version folders of a dataset by version tag. Raises ConfigError if there are none."""
         folders = {}
         for folder in self._file_systems.for_path(dataset.path_or_table).list_folders(dataset.path_or_table):
-            name = folder.rstrip("/").rpartition("/")[2]
+            _, _, name = folder.rstrip("/").rpartition("/")
             if name.startswith(VERSION_FOLDER_PREFIX):
                 folders[name.removeprefix(VERSION_FOLDER_PREFIX)] = folder
         if not folders:
@@ -82,7 +82,8 @@ class VersionCleaner:
     def _discard_versions(self, dataset: DatasetLocation, versions: list[VersionResult]) -> dict[str, str]:
         """Discard versions. Return those that must be retained after all, each with the reason.
 
-        A version may have been pinned in the meantime. Versions that share files with it become valid again.
+        The registry does not discard a version that was pinned or published in the meantime. Versions whose files
+        such a version uses become valid again.
         """
         identity = {"namespace": dataset.namespace, "name": dataset.name}
         reason = f"its files were removed on {self._now:%Y-%m-%d}"
@@ -99,6 +100,7 @@ class VersionCleaner:
         return retained | referenced
 
     def _select_retained(self, folders: Mapping[str, str], versions: Mapping[str, VersionResult]) -> dict[str, str]:
+        """Return the versions to retain, each with the reason. Both parameters are keyed by version tag."""
         retained: dict[str, str] = {}
         valid_tags = [version.tag for version in versions.values() if version.invalid is None]
         newest_tags = valid_tags[: self._policy.versions]
@@ -117,19 +119,23 @@ class VersionCleaner:
         return retained | self._referenced_versions(retained, paths)
 
     def _too_recent_reason(self, tag: str, *, is_registered: bool) -> str | None:
-        """Return why a version may be too recent to be removed, or None. Its age comes from the time in its name."""
+        """Return why a version is too recent to be removed, or None if it is not. A tag begins with a start time."""
+        time_text, _, _ = tag.partition("-")
         try:
-            started_at = datetime.strptime(tag.partition("-")[0], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
+            started_at = datetime.strptime(time_text, "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
         except ValueError:
             return "name does not start with a time"
         if started_at > self._now - timedelta(days=self._policy.days):
             return f"younger than {self._policy.days:g} days"
         if not is_registered and started_at > self._now - _MAX_RUN_TIME:
-            return "may still be being written"
+            return "a run may still be writing it"
         return None
 
     def _referenced_versions(self, retained: Iterable[str], paths: Mapping[str, str | None]) -> dict[str, str]:
-        """Return expired versions that share files with retained versions, each with the reason to keep it."""
+        """Return expired versions whose files retained versions use, each with the reason to retain it.
+
+        `paths` are the paths of the retained versions.
+        """
         referenced: dict[str, str] = {}
         for tag, path in paths.items():
             manifest = self._resolver.read_version_manifest(path)

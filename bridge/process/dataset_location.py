@@ -65,8 +65,8 @@ def locate_dataset(
         # The listener's symlink for a table omits the catalog, whose name differs between applications.
         parts = dataset.split(".")
         has_catalog = len(parts) > 2
-        table_name = ".".join(parts[1:]) if has_catalog else dataset
-        return DatasetLocation(namespace, table_name, dataset)
+        _, _, name_in_catalog = dataset.partition(".")
+        return DatasetLocation(namespace, name_in_catalog if has_catalog else dataset, dataset)
     if namespace is not None and "://" in namespace:
         return location_from_path(f"{namespace.rstrip('/')}/{dataset.lstrip('/')}")
     is_path = dataset.startswith(("/", "file:")) or "://" in dataset

@@ -9,6 +9,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the customary alias
 
 from bridge.process.check_definition import CheckDefinition
 from bridge.process.check_sql import CheckOutcome, aggregate_expression, blocking_failures, check_query, evaluate
+from bridge.process.dataset_location import DatasetLocation
 from bridge.process.definition import FILE_FORMATS
 from bridge.process.output_writer import OutputWriter, WriteResult
 from bridge.process.plan import Plan, PlannedOutput
@@ -71,19 +72,17 @@ class PlanExecutor:
             step_output = step_outputs.get(step_name)
             if step_output is not None:
                 result = self._write_output(step_output)
-                self.views.replace_with_written(step_name, self._writer.read_back(result))
+                self.views.replace_step_view(step_name, self._writer.read_back(result))
         for planned_output in self._plan.outputs:
             if not planned_output.is_step_output:
                 self._write_output(planned_output)
 
     def explain(self) -> str:
         """Create all views and return Spark's plan of each output, without writing."""
-        for step in self._plan.steps:
-            self.views.add_step(step)
-        return "\n".join(
-            f"-- {planned.output.dataset}\n{self._explain_view(planned.output.from_)}"
-            for planned in self._plan.outputs
-        )
+        for planned_step in self._plan.steps:
+            self.views.add_step(planned_step)
+        outputs = [planned_output.output for planned_output in self._plan.outputs]
+        return "\n".join(f"-- {output.dataset}\n{self._explain_view(output.from_)}" for output in outputs)
 
     def _explain_view(self, view: str) -> str:
         frame: Any = self.views.frames[view]
@@ -92,11 +91,11 @@ class PlanExecutor:
         return str(frame._jdf.queryExecution().explainString(mode))  # noqa: SLF001 - as above
 
     def check(self) -> None:
-        """Evaluate the remaining checks in a single query. Raises InvalidData if a blocking check failed."""
+        """Evaluate the checks that were not evaluated while writing. Raises InvalidData if a blocking check fails."""
         self.current_action = "quality"
         for step, checks in self._plan.step_checks.items():
-            aggregated = [check for check in checks if aggregate_expression(check) is not None]
-            self._evaluate_step_checks(self._reporting_output(step), self.views.frames[step], aggregated)
+            aggregate_checks = [check for check in checks if aggregate_expression(check) is not None]
+            self._evaluate_step_checks(self._reporting_output(step), self.views.frames[step], aggregate_checks)
         self._run_check_queries(self._check_queries())
         outcomes = [outcome for result in self.results.values() for outcome in result.outcomes]
         for outcome in outcomes:
@@ -106,7 +105,7 @@ class PlanExecutor:
             raise InvalidData("; ".join(map(str, failures)))
 
     def _check_queries(self) -> list[_CheckQuery]:
-        """Build the queries of all checks that were not evaluated while writing."""
+        """Build the queries of all checks that are not aggregates over the rows of a single view."""
         checks_by_view = [
             (name, self._check_view_name(result), result.planned.checks) for name, result in self.results.items()
         ]
@@ -134,7 +133,8 @@ class PlanExecutor:
     def commit(self) -> None:
         """Load tables, and write the manifests of file versions."""
         for name, result in self.results.items():
-            planned, output = result.planned, result.planned.output
+            planned = result.planned
+            output = planned.output
             if output.format in FILE_FORMATS:
                 self._writer.write_manifests(result)
                 continue
@@ -191,9 +191,10 @@ class PlanExecutor:
         self.results[output_name] = result._replace(outcomes=[*result.outcomes, *outcomes])
 
 
-def lineage_sources(plan: Plan) -> Mapping[str, Any]:
+def lineage_sources(plan: Plan) -> Mapping[str, DatasetLocation]:
     """Return the datasets of inputs and materialized steps, by view name."""
-    inputs = {planned.input.as_.lower(): planned.location for planned in plan.inputs}
-    return inputs | {
-        planned.output.from_.lower(): planned.location for planned in plan.outputs if planned.is_step_output
-    }
+    sources = {planned_input.input.as_.lower(): planned_input.location for planned_input in plan.inputs}
+    for planned_output in plan.outputs:
+        if planned_output.is_step_output:
+            sources[planned_output.output.from_.lower()] = planned_output.location
+    return sources

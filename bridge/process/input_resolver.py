@@ -85,7 +85,10 @@ class InputResolver:
         )
 
     def _fingerprint_current_files(self, location: DatasetLocation, resolved: ResolvedVersion, label: str) -> str:
-        """Fingerprint the files of a version that has no folder of its own, and so is readable only while newest."""
+        """Return the fingerprint of the files at a location, which must still be the files of the version.
+
+        A version that no process wrote has no folder of its own: the next version overwrites its files.
+        """
         query = VersionsQuery(namespace=location.namespace, name=location.name, limit=1)
         newest = next(iter(self._backend.query(query).items), None)
         if newest is not None and newest.tag != resolved.tag:
@@ -102,6 +105,7 @@ class InputResolver:
         return fingerprint
 
     def _resolve_live(self, input_: Input, location: DatasetLocation, label: str) -> PlannedInput:
+        """Plan to read the current content of an input."""
         if location.is_mutable and "pin" in input_.model_fields_set and input_.pin != LIVE:
             raise ProcessNotReady(f"{label}: changes in place, so its versions cannot be read: use pin: live")
         if input_.format not in FILE_FORMATS:
@@ -109,8 +113,8 @@ class InputResolver:
         fingerprint = self._fingerprint_files(location)
         if fingerprint is None:
             raise ProcessNotReady(f"{label}: there are no files")
-        declared = dict(input_.columns) or self._read_columns(location)
-        return PlannedInput(input_, location, None, LIVE, fingerprint, declared)
+        columns = dict(input_.columns) or self._read_columns(location)
+        return PlannedInput(input_, location, None, LIVE, fingerprint, columns)
 
     def _resolve_delivery(self, input_: Input, location: DatasetLocation, label: str) -> PlannedInput:
         """Read a delivery manifest, which defines the version."""
@@ -124,7 +128,7 @@ class InputResolver:
         manifest = decode_delivery_manifest(content, path)
         version = hashlib.sha256(content).hexdigest()[:16]
         return PlannedInput(
-            input_, location, version, "manifest", version, dict(manifest.columns), manifest.rows, None, manifest
+            input_, location, version, "manifest", version, dict(manifest.columns), manifest.rows, delivery=manifest
         )
 
     def _fingerprint_files(self, location: DatasetLocation) -> str | None:
@@ -138,6 +142,7 @@ class InputResolver:
         return digest.hexdigest()[:16]
 
     def _read_columns(self, location: DatasetLocation) -> dict[str, str]:
+        """Read the top-level columns of a dataset from the store."""
         try:
             dataset = self._backend.query(DatasetQuery(namespace=location.namespace, name=location.name))
         except NotFound:
@@ -160,6 +165,7 @@ class InputResolver:
                 )
 
     def _suggest_remedy(self, input_: Input, location: DatasetLocation) -> str:
+        """Suggest what to do about a version that was not found."""
         if input_.pin != "published":
             return "`lineage-bridge dataset versions` lists the existing ones"
         try:
@@ -180,14 +186,14 @@ def verify_delivery(planned: PlannedInput, file_systems: FileSystems) -> None:
     unlisted_files = {
         file.path.removeprefix("file:").removeprefix(root).lstrip("/"): file for file in file_system.list_files(root)
     }
-    for delivered in manifest.files:
-        stored = unlisted_files.pop(delivered.path, None)
-        if stored is None:
-            problems.append(f"{delivered.path}: is missing")
-        elif stored.size != delivered.size:
-            problems.append(f"{delivered.path}: has {stored.size} bytes, the manifest says {delivered.size}")
-        elif file_system.sha256(stored.path) != delivered.sha256.lower():
-            problems.append(f"{delivered.path}: checksum differs from the manifest")
+    for entry in manifest.files:
+        file = unlisted_files.pop(entry.path, None)
+        if file is None:
+            problems.append(f"{entry.path}: is missing")
+        elif file.size != entry.size:
+            problems.append(f"{entry.path}: has {file.size} bytes, the manifest says {entry.size}")
+        elif file_system.sha256(file.path) != entry.sha256.lower():
+            problems.append(f"{entry.path}: checksum differs from the manifest")
     problems += [f"{path}: is not in the manifest" for path in unlisted_files if path != planned.input.manifest]
     if problems:
         raise InvalidData(f"inputs.{planned.input.as_} ({planned.location}): {'; '.join(problems)}")

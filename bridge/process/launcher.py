@@ -88,7 +88,7 @@ class LazySparkSession:
 
 
 def process_session(options: LaunchOptions) -> LazySparkSession:
-    """Return the Spark session of a process.
+    """Return the Spark session of a process, which starts when it is first needed.
 
     The application name has a suffix, because application and process are separate OpenLineage jobs.
     """
@@ -198,6 +198,7 @@ def new_run_id() -> str:
 
 
 def _staging_folder(options: LaunchOptions) -> str:
+    """Return the folder of staged rows: next to the data if the lake is remote, otherwise in the work folder."""
     lake = options.request.definition.process.lake or options.request.lake
     if lake and "://" in lake:
         return f"{lake.rstrip('/')}/{STAGING}"
@@ -205,6 +206,7 @@ def _staging_folder(options: LaunchOptions) -> str:
 
 
 def _clear_staging(file_systems: FileSystems, staging: str, plan: Plan) -> None:
+    """Delete the rows that this run staged."""
     for folder in {f"{staging}/{output.tag}" for output in plan.outputs}:
         file_systems.for_path(folder).delete(folder)
 

@@ -77,11 +77,13 @@ class OutputWriter:
         rows, retained_roots = self._rows_and_retained_roots(planned, frame, columns)
         format_, options = _file_format(output)
         if output.format in FILE_FORMATS:
-            folder, partition_by = planned.folder, output.partition_by
+            folder = planned.folder
+            partition_by = output.partition_by
         else:
-            folder, partition_by = f"{self._staging}/{planned.tag}/{output.dataset.strip('/')}", []
+            folder = f"{self._staging}/{planned.tag}/{output.dataset.strip('/')}"
+            partition_by = []
         aggregates = _aggregates(planned, columns)
-        measured = write_frame(rows, WriteOptions(format_, folder, partition_by, options), aggregates)
+        measurements = write_frame(rows, WriteOptions(format_, folder, partition_by, options), aggregates)
         stored_files = self._file_systems.for_path(folder).list_files(folder)
         partitions = _partition_names(stored_files, folder) if partition_by else []
         if output.mode == "overwrite":
@@ -92,15 +94,15 @@ class OutputWriter:
             format=format_,
             roots=[*retained_roots, *_new_roots(planned, folder, partitions)],
             columns=columns,
-            rows=_total_rows(output, measured[ROWS], planned.base_manifest if retained_roots else None),
-            checksum=format_checksum(measured),
+            rows=_total_rows(output, measurements[ROWS], planned.base_manifest if retained_roots else None),
+            checksum=format_checksum(measurements),
             options=options,
             partition_by=partition_by,
         )
         outcomes = [
-            evaluate(check, measured[f"check{index}"], self._now)
+            evaluate(check, measurements[f"check{index}"], self._now)
             for index, check in enumerate(planned.checks)
-            if f"check{index}" in measured
+            if f"check{index}" in measurements
         ]
         return WriteResult(
             planned,
@@ -108,23 +110,26 @@ class OutputWriter:
             folder,
             files=len(stored_files),
             bytes=sum(file.size for file in stored_files),
-            rows=measured[ROWS],
+            rows=measurements[ROWS],
             version=planned.tag,
             partitions=partitions if output.replace == "partitions" else [],
             outcomes=outcomes,
-            profile=column_profiles(measured),
+            profile=column_profiles(measurements),
         )
 
     def read_back(self, result: WriteResult) -> DataFrame:
         """Read an output the way readers of the new version will."""
         manifest, planned = result.manifest, result.planned
-        location, roots = result.folder, None
+        location = result.folder
+        roots = None
         if planned.output.format in FILE_FORMATS:
-            location, roots = planned.location.path_or_table, [root.path for root in manifest.roots]
+            location = planned.location.path_or_table
+            roots = [root.path for root in manifest.roots]
         options = ReadOptions(manifest.format, location, roots, columns=manifest.columns, options=manifest.options)
         return read_frame(self._session, options)
 
     def write_manifests(self, result: WriteResult) -> None:
+        """Write the version manifest of an output and, for format files, the delivery manifest."""
         folder = result.folder
         file_system = self._file_systems.for_path(folder)
         if result.planned.output.format == "files":
@@ -146,8 +151,8 @@ class OutputWriter:
             manifest.format,
             result.rows,
             manifest.columns,
-            None if business_date is None else str(business_date),
-            manifest.options,
+            business_date=None if business_date is None else str(business_date),
+            options=manifest.options,
         )
 
     def _rows_and_retained_roots(
@@ -197,7 +202,7 @@ def _file_format(output: Output) -> tuple[str, dict[str, Any]]:
 
 
 def _check_base_columns(output: Output, base: VersionManifest, columns: Mapping[str, str]) -> None:
-    """Require the columns of the base version. Formats with named columns may have additional columns."""
+    """Raise ProcessNotReady if an output lacks a column of the base version. Only CSV allows no new columns."""
     label = f"outputs.{output.dataset}: base version {base.version!r}"
     if base.format == "csv" and list(base.columns) != list(columns):
         raise ProcessNotReady(
@@ -214,11 +219,16 @@ def _check_base_columns(output: Output, base: VersionManifest, columns: Mapping[
 
 def _partition_names(stored_files: Sequence[DataFile], folder: str) -> list[str]:
     """Return the names of the written partitions, which are the folders of the files."""
-    file_folders = {_relative_path(file.path, folder).rpartition("/")[0] for file in stored_files}
-    return sorted(name for name in file_folders if name)
+    names = set()
+    for file in stored_files:
+        partition, _, _ = _relative_path(file.path, folder).rpartition("/")
+        if partition:
+            names.add(partition)
+    return sorted(names)
 
 
 def _relative_path(path: str, folder: str) -> str:
+    """Return the path of a file below a folder. Spark returns local paths with or without the scheme file:."""
     return path.removeprefix("file:").removeprefix(folder.removeprefix("file:")).lstrip("/")
 
 

@@ -32,7 +32,7 @@ _PARSERS: dict[str, Callable[[str], ParameterValue]] = {
 
 
 def bind_parameters(params: Mapping[str, Parameter], arguments: Mapping[str, str]) -> dict[str, ParameterValue]:
-    """Parse all parameters. Raises ConfigError with one line per problem."""
+    """Parse the arguments and defaults of all parameters. Raises ConfigError with one line per problem."""
     problems = []
     for name in arguments:
         if name not in params:
@@ -60,9 +60,12 @@ def bind_parameters(params: Mapping[str, Parameter], arguments: Mapping[str, str
 
 
 def substitute(text: str, values: Mapping[str, ParameterValue], label: str) -> str:
-    """Replace `{name}` placeholders. Raises ConfigError for unknown names and for parameters without a value."""
+    """Replace `{name}` placeholders.
 
-    def replacement(match: re.Match[str]) -> str:
+    Raises ConfigError for unknown names and for parameters without a value. The error begins with `label`.
+    """
+
+    def format_parameter(match: re.Match[str]) -> str:
         name = match[1]
         if name not in values:
             known_names = ", ".join(values) or "none"
@@ -71,7 +74,7 @@ def substitute(text: str, values: Mapping[str, ParameterValue], label: str) -> s
             raise ConfigError(f"{label}: {{{name}}} has no value")
         return format_value(values[name])
 
-    return _PLACEHOLDER.sub(replacement, text)
+    return _PLACEHOLDER.sub(format_parameter, text)
 
 
 def format_value(value: ParameterValue) -> str:

@@ -49,7 +49,7 @@ class PlannedOutput(NamedTuple):
     #: Tag of the new version; table formats assign their own.
     tag: str
     #: Tag of the published version, if any.
-    published: str | None
+    published_tag: str | None
     #: Version to append to or merge into, or whose other partitions are retained.
     base_manifest: VersionManifest | None = None
     #: Tag of an existing version with this key, which makes writing unnecessary.
@@ -68,7 +68,8 @@ class PlannedOutput(NamedTuple):
     @property
     def view(self) -> str:
         """Name of the output's view in SQL checks: the last part of the dataset name."""
-        return _NOT_AN_IDENTIFIER.sub("_", self.output.dataset.rstrip("/").rpartition("/")[2])
+        _, _, last_part = self.output.dataset.rstrip("/").rpartition("/")
+        return _NOT_AN_IDENTIFIER.sub("_", last_part)
 
     def path(self, folder: str) -> str | None:
         """Return the path of the new version, or None for a catalog or database table."""
@@ -92,7 +93,7 @@ class Plan(NamedTuple):
     @property
     def step_checks(self) -> dict[str, list[CheckDefinition]]:
         """Checks of steps that are not materialized."""
-        step_names = {step.step.name for step in self.steps if not step.step.materialize}
+        step_names = {planned.step.name for planned in self.steps if not planned.step.materialize}
         # If a step and an output have the same name, the check applies to the output.
         step_names -= {output.dataset for output in self.definition.outputs}
         checks_by_step: dict[str, list[CheckDefinition]] = {}
@@ -103,25 +104,23 @@ class Plan(NamedTuple):
 
     def source_datasets(self, planned: PlannedOutput) -> list[DatasetLocation]:
         """Return the inputs and materialized steps that an output derives from."""
-        reads = {step.step.name: step.reads for step in self.steps}
-        locations = {planned_input.input.as_: planned_input.location for planned_input in self.inputs}
-        locations |= {
-            step_output.output.from_: step_output.location
-            for step_output in self.outputs
-            if step_output.is_step_output
-        }
+        reads_by_step = {planned_step.step.name: planned_step.reads for planned_step in self.steps}
+        locations_by_view = {planned_input.input.as_: planned_input.location for planned_input in self.inputs}
+        for step_output in self.outputs:
+            if step_output.is_step_output:
+                locations_by_view[step_output.output.from_] = step_output.location
         view = planned.output.from_
         # The view of a materialized step is the output itself, so the search starts with the views that it reads.
-        pending = list(reads.get(view, ())) if planned.is_step_output else [view]
+        pending = list(reads_by_step.get(view, ())) if planned.is_step_output else [view]
         sources: set[DatasetLocation] = set()
-        seen: set[str] = set()
+        visited: set[str] = set()
         while pending:
             name = pending.pop()
-            if name in locations:
-                sources.add(locations[name])
-            elif name not in seen:
-                seen.add(name)
-                pending += reads.get(name, ())
+            if name in locations_by_view:
+                sources.add(locations_by_view[name])
+            elif name not in visited:
+                visited.add(name)
+                pending += reads_by_step.get(name, ())
         return sorted(sources)
 
     @property
@@ -130,9 +129,11 @@ class Plan(NamedTuple):
 
     @property
     def all_outputs_exist(self) -> bool:
-        return all(output.existing_version is not None for output in self.outputs)
+        return all(planned.existing_version is not None for planned in self.outputs)
 
     @property
     def is_up_to_date(self) -> bool:
         """True if every output is already published."""
-        return self.all_outputs_exist and all(output.existing_version == output.published for output in self.outputs)
+        return self.all_outputs_exist and all(
+            planned.existing_version == planned.published_tag for planned in self.outputs
+        )

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
@@ -74,8 +75,8 @@ class Planner:
         ]
         if problems:
             raise ProcessNotReady("\n".join(problems))
-        reproducible = not request.rerun and all(planned_input.fingerprint is not None for planned_input in inputs)
-        distinguishing_run_id = "" if reproducible else request.run_id
+        is_repeatable = not request.rerun and all(planned_input.fingerprint is not None for planned_input in inputs)
+        distinguishing_run_id = "" if is_repeatable else request.run_id
         key = request.key or _idempotency_key(definition, steps, values, inputs, distinguishing_run_id)
         process_key = f"{definition.process.name}:{key}"
         planned_outputs = [self._plan_output(output, process_key, request.run_id) for output in outputs]
@@ -84,18 +85,20 @@ class Planner:
     def _resolve_inputs(
         self, definition: ProcessDefinition, values: Mapping[str, ParameterValue], lake: str | None
     ) -> list[PlannedInput]:
+        """Resolve all inputs. Raises ProcessNotReady with one line per input that cannot be resolved."""
         inputs, problems = [], []
         for input_ in definition.inputs:
             try:
-                resolved = substitute_input(input_, values, f"inputs.{input_.as_}")
-                inputs.append(self._resolver.resolve(resolved, _locate(resolved, definition, values, lake)))
+                substituted = substitute_input(input_, values, f"inputs.{input_.as_}")
+                location = _locate(substituted, definition, values, lake)
+                inputs.append(self._resolver.resolve(substituted, location))
             except ProcessNotReady as error:
                 problems.append(str(error))
         if problems:
             raise ProcessNotReady("\n".join(problems))
         return inputs
 
-    def _plan_output(self, resolved_output: "ResolvedOutput", key: str, run_id: str) -> PlannedOutput:
+    def _plan_output(self, resolved_output: "ResolvedOutput", process_key: str, run_id: str) -> PlannedOutput:
         """Locate the new version, its base, and an existing version with the same key."""
         output, location, checks, is_step_output = resolved_output
         publications = self._list_publications(location)
@@ -104,28 +107,36 @@ class Planner:
             newest, *_ = publications
             published_tag = newest.to_version
             published_version = self._resolve_or_none(location, f"version:{newest.version_id}")
-        tag = f"{self._now.astimezone(UTC):%Y%m%dT%H%M%S}-{run_id[-8:]}"
-        base = existing = None
+        base_manifest = existing_tag = None
         if output.format not in FILE_FORMATS:
-            key, existing = self._find_table_version(output, location, key, published_version)
+            key, existing_tag = self._find_table_version(output, location, process_key, published_version)
+        elif not _extends_published(output):
+            key, existing_tag = self._find_file_version(location, process_key)
         else:
-            if _extends_published(output):
-                if published_version is not None:
-                    base = self._resolver.read_version_manifest(published_version.path)
-                if base is not None and _contains_run(base, key, output):
-                    existing = published_tag
-                key = f"{key}@{published_tag or ''}"
-            if existing is None:
-                key, existing = self._find_file_version(location, key)
-        rolled_back = _was_rolled_back(existing, publications)
+            if published_version is not None:
+                base_manifest = self._resolver.read_version_manifest(published_version.path)
+            key = f"{process_key}@{published_tag or ''}"
+            if base_manifest is not None and _contains_run(base_manifest, process_key, output):
+                existing_tag = published_tag
+            else:
+                key, existing_tag = self._find_file_version(location, key)
         return PlannedOutput(
-            output, location, key, tag, published_tag, base, existing, rolled_back, checks, is_step_output
+            output,
+            location,
+            key,
+            tag=f"{self._now.astimezone(UTC):%Y%m%dT%H%M%S}-{run_id[-8:]}",
+            published_tag=published_tag,
+            base_manifest=base_manifest,
+            existing_version=existing_tag,
+            was_rolled_back=_was_rolled_back(existing_tag, publications),
+            checks=checks,
+            is_step_output=is_step_output,
         )
 
     def _find_file_version(self, location: DatasetLocation, key: str) -> tuple[str, str | None]:
         """Return the key of the next version, and the tag of an existing version with this key, if any."""
-        key, version = self._find_by_key(location, key)
-        return key, version.tag if version else None
+        free_key, version = self._find_by_key(location, key)
+        return free_key, version.tag if version else None
 
     def _find_table_version(
         self, output: Output, location: DatasetLocation, key: str, published: ResolvedVersion | None
@@ -136,26 +147,29 @@ class Planner:
         still exist only if their version is published, or newer than the published one.
         """
         if output.mode != "append":
-            if published is not None and (published.idempotency_key or "").partition("@")[0] == key:
+            if published is not None and _without_extended_tag(published.idempotency_key or "") == key:
                 return key, published.tag
             published_tag = published.tag if published else ""
             key = f"{key}@{published_tag}"
-        key, existing = self._find_by_key(location, key)
+        version_key, existing = self._find_by_key(location, key)
         if existing is None:
-            return key, None
+            return version_key, None
         if published is not None and existing.produced_at <= published.produced_at:
-            return key, published.tag
-        return key, existing.tag
+            return version_key, published.tag
+        return version_key, existing.tag
 
     def _find_by_key(self, location: DatasetLocation, key: str) -> tuple[str, ResolvedVersion | None]:
-        """Find the version with a key. If that version is invalid, try suffixes, so that it is written again."""
-        candidate, number = key, 1
-        while True:
-            version = self._resolve_or_none(location, f"version:{candidate}")
+        """Find the valid version with a key, and return its key. Invalid versions are written again with a suffix.
+
+        If no version has the key, the key is free for the next version.
+        """
+        candidate_key = key
+        for number in count(2):
+            version = self._resolve_or_none(location, f"version:{candidate_key}")
             if version is None or version.invalid is None:
-                return candidate, version
-            number += 1
-            candidate = f"{key}~{number}"
+                break
+            candidate_key = f"{key}~{number}"
+        return candidate_key, version
 
     def _list_publications(self, location: DatasetLocation) -> list[Publication]:
         """Return the latest publications, newest first, including those that were rolled back."""
@@ -256,24 +270,26 @@ def sql_problems(steps: Iterable[PlannedStep], inputs: Iterable[PlannedInput]) -
         if planned_input.columns
     }
     problems: list[str] = []
-    for step in steps:
-        if step.sql is None:
-            if step.step.columns:
-                schemas[step.step.name.lower()] = list(step.step.columns)
+    for planned_step in steps:
+        step, sql = planned_step.step, planned_step.sql
+        if sql is None:
+            if step.columns:
+                schemas[step.name.lower()] = list(step.columns)
             continue
-        missing = missing_columns(step.sql, schemas)
-        problems += [f"steps.{step.step.name}: {problem}" for problem in missing]
-        if not missing and all(name.lower() in schemas for name in step.reads):
+        column_errors = missing_columns(sql, schemas)
+        problems += [f"steps.{step.name}: {error}" for error in column_errors]
+        if not column_errors and all(name.lower() in schemas for name in planned_step.reads):
             try:
-                schemas[step.step.name.lower()] = list(trace_columns(step.sql, schemas).columns)
+                schemas[step.name.lower()] = list(trace_columns(sql, schemas).columns)
             except InvalidSql as error:
-                problems.append(f"steps.{step.step.name}: {error}")
+                problems.append(f"steps.{step.name}: {error}")
     return problems
 
 
 def _locate(
     dataset: DatasetSpec, definition: ProcessDefinition, values: Mapping[str, ParameterValue], lake: str | None
 ) -> DatasetLocation:
+    """Locate a dataset of a process file. The lake of the process takes precedence over `lake`."""
     url = dataset.options.get("url")
     lake = definition.process.lake or lake
     substituted_lake = substitute(lake, values, "process.lake") if lake else None
@@ -300,8 +316,13 @@ def _extends_published(output: Output) -> bool:
 def _contains_run(base: VersionManifest, key: str, output: Output) -> bool:
     """Return True if a version already contains the output of a run with this key."""
     stored_keys = [root.key for root in base.roots] if output.mode == "append" else [base.key]
-    # The tag after the @ is that of the version that the run extended.
-    return any(stored_key.partition("@")[0] == key for stored_key in stored_keys)
+    return key in map(_without_extended_tag, stored_keys)
+
+
+def _without_extended_tag(key: str) -> str:
+    """Return a key without the tag after the @, which is that of the version that the run extended or replaced."""
+    process_key, _, _ = key.partition("@")
+    return process_key
 
 
 def _idempotency_key(
@@ -309,14 +330,17 @@ def _idempotency_key(
     steps: Iterable[PlannedStep],
     values: Mapping[str, ParameterValue],
     inputs: Iterable[PlannedInput],
-    run: str,
+    distinguishing_run_id: str,
 ) -> str:
-    """Return a hash of everything that determines the result: definition, code, parameters and input versions."""
+    """Return a hash of everything that determines the result: definition, code, parameters and input versions.
+
+    `distinguishing_run_id` is empty if runs with the same inputs have the same result.
+    """
     determinants = {
         "definition": definition.model_dump(mode="json", by_alias=True, include={"inputs", "steps", "outputs"}),
-        "code": {step.step.name: step.source_code for step in steps},
+        "code": {planned_step.step.name: planned_step.source_code for planned_step in steps},
         "values": {name: format_value(value) for name, value in values.items() if value is not None},
         "inputs": {planned_input.input.as_: planned_input.fingerprint for planned_input in inputs},
-        "run": run,
+        "run": distinguishing_run_id,
     }
     return hashlib.sha256(msgspec.json.encode(determinants, order="sorted")).hexdigest()[:16]

@@ -70,7 +70,7 @@ class ParentRun(NamedTuple):
 
 
 class RunContext(NamedTuple):
-    """A process and its run."""
+    """What the events of a run contain about the run and its process."""
 
     namespace: str
     name: str
@@ -188,6 +188,7 @@ def _job_facets(context: RunContext) -> dict[str, Any]:
 
 
 def _lineage_entry(output_lineage: OutputLineage) -> lineage.LineageEntry:
+    """Build the entry of an output in the lineage facet."""
     sources = [_lineage_input(dataset) for dataset in output_lineage.sources]
     fields: dict[str, lineage.LineageFieldEntry] = {}
     if output_lineage.columns is not None:
@@ -213,6 +214,7 @@ def _lineage_input(
 def _lineage_inputs(
     column_sources: Sequence[ColumnSource], views: Mapping[str, DatasetLocation]
 ) -> list[lineage.LineageInput]:
+    """Convert column sources for the lineage facet. Views without a dataset are left out."""
     return [
         _lineage_input(
             views[source.view],
@@ -277,6 +279,7 @@ def _column_lineage_facet(query_lineage: QueryLineage, views: Mapping[str, Datas
 def _input_fields(
     column_sources: Sequence[ColumnSource], views: Mapping[str, DatasetLocation]
 ) -> list[column_lineage_dataset.InputField]:
+    """Convert column sources for the facet columnLineage, which lists each source column once."""
     transformations: dict[tuple[str, str], list[column_lineage_dataset.Transformation]] = {}
     for source in column_sources:
         transformation = column_lineage_dataset.Transformation(source.type, source.subtype, "", source.masking)

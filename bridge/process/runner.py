@@ -45,19 +45,21 @@ def error_summary(error: BaseException) -> str:
     java_exception = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
     message = _root_cause_message(java_exception) if hasattr(java_exception, "getCause") else str(error)
     lines = [line.strip() for line in message.splitlines() if line.strip()] or [type(error).__name__]
-    # A first line that ends with a colon introduces the message on the next line.
-    summary = " ".join(lines[:2]) if lines[0].endswith(":") else lines[0]
+    summary, *other_lines = lines
+    if summary.endswith(":") and other_lines:  # the message itself is on the next line
+        summary = f"{summary} {other_lines[0]}"
     summary = _EXCEPTION_CLASS.sub(r"\1: ", summary)
     return summary if len(summary) <= _MAX_CHARACTERS else f"{summary[:_MAX_CHARACTERS]}…"
 
 
 def _root_cause_message(java_exception: Any) -> str:
+    root_cause = java_exception
     for _ in range(_MAX_CAUSES):
-        cause = java_exception.getCause()
+        cause = root_cause.getCause()
         if cause is None:
             break
-        java_exception = cause
-    return str(java_exception.toString())
+        root_cause = cause
+    return str(root_cause.toString())
 
 
 RunConclusion = Literal["published", "unchanged"]
@@ -127,8 +129,11 @@ class ProcessRunner:
         if plan.is_up_to_date:
             self._report("nothing to do: outputs are already published (--rerun creates a new version)")
             return self._run_result("unchanged", None)
-        if plan.all_outputs_exist and (rolled_back := [output for output in plan.outputs if output.was_rolled_back]):
-            versions = ", ".join(f"{output.output.dataset} {output.existing_version}" for output in rolled_back)
+        rolled_back_outputs = [planned for planned in plan.outputs if planned.was_rolled_back]
+        if plan.all_outputs_exist and rolled_back_outputs:
+            versions = ", ".join(
+                f"{planned.output.dataset} {planned.existing_version}" for planned in rolled_back_outputs
+            )
             remedy = "--rerun creates a new version, `dataset publish` publishes the old one again"
             raise StateConflict(
                 f"the outputs of this run were published and later rolled back ({versions}): {remedy}"
@@ -156,6 +161,7 @@ class ProcessRunner:
         return self._publish()
 
     def _execute(self) -> None:
+        """Read, transform, write and check, up to publication."""
         for planned_input in self._plan.inputs:
             verify_delivery(planned_input, self._file_systems)
         executor = PlanExecutor(
@@ -186,16 +192,17 @@ class ProcessRunner:
     def _send_run_event(self, state: State, error: str | None = None) -> None:
         plan = self._plan
         reads = [_read_dataset(planned_input) for planned_input in plan.inputs]
-        output_lineage = [self._output_lineage(output) for output in plan.outputs]
+        output_lineage = [self._output_lineage(planned) for planned in plan.outputs]
         writes = [
-            self._written_dataset(output, lineage)
-            for output, lineage in zip(plan.outputs, output_lineage, strict=True)
+            self._written_dataset(planned, lineage)
+            for planned, lineage in zip(plan.outputs, output_lineage, strict=True)
         ]
         steps = self._executor.views.step_facets() if self._executor else ()
         context = run_context(plan)._replace(parent=self._parent, steps=steps, output_lineage=output_lineage)
         send_event(self._backend, run_event(state, context, self._clock(), reads, writes, error))
 
     def _written_dataset(self, planned: PlannedOutput, lineage: OutputLineage) -> WrittenDataset:
+        """Describe an output for a run event, with its measurements once it is written."""
         result = self._executor.results.get(planned.output.dataset) if self._executor else None
         if result is None:
             return WrittenDataset(planned.location, version=None, key=planned.key, path=None)
@@ -227,20 +234,20 @@ class ProcessRunner:
         """Publish all outputs, or none if another version of any of them was published in the meantime."""
         results = self._executor.results if self._executor else {}
         items = []
-        for output in self._plan.outputs:
-            result = results.get(output.output.dataset)
-            identity = {"namespace": output.location.namespace, "name": output.location.name}
+        for planned in self._plan.outputs:
+            result = results.get(planned.output.dataset)
+            identity = {"namespace": planned.location.namespace, "name": planned.location.name}
             if result is not None:
                 metadata = {"process": self._plan.name, "rows": result.manifest.rows}
                 self._backend.execute(
                     PatchMetadataCommand(
-                        **identity, version=output.key, metadata=metadata, checksum=result.manifest.checksum
+                        **identity, version=planned.key, metadata=metadata, checksum=result.manifest.checksum
                     )
                 )
-            version = output.key
-            if result is None and output.existing_version:
-                version = output.existing_version
-            items.append(PublishItem(**identity, version=version, expected=output.published))
+            version = planned.key
+            if result is None and planned.existing_version:
+                version = planned.existing_version
+            items.append(PublishItem(**identity, version=version, expected=planned.published_tag))
         reason = f"run {self._plan.run_id} of {self._plan.name}"
         publication = self._backend.execute(PublishCommand(datasets=items, by=current_user(), why=reason))
         run_result = self._run_result("published", publication.publication)
@@ -251,7 +258,7 @@ class ProcessRunner:
 
     def _run_result(self, ended: RunConclusion, publication: int | None) -> RunResult:
         results = self._executor.results if self._executor else {}
-        outputs = [_output_version(output, results.get(output.output.dataset)) for output in self._plan.outputs]
+        outputs = [_output_version(planned, results.get(planned.output.dataset)) for planned in self._plan.outputs]
         checks = [
             CheckSummary(
                 outcome.check.on,
@@ -281,16 +288,22 @@ def register_definition(plan: Plan, backend: ProcessBackend, at: datetime) -> No
         )
     )
     reads = [planned_input.location for planned_input in plan.inputs]
-    writes = [output.location for output in plan.outputs]
-    output_lineage = [OutputLineage(output.location, plan.source_datasets(output)) for output in plan.outputs]
+    writes = [planned.location for planned in plan.outputs]
+    output_lineage = [OutputLineage(planned.location, plan.source_datasets(planned)) for planned in plan.outputs]
     send_event(backend, job_event(run_context(plan)._replace(output_lineage=output_lineage), at, reads, writes))
 
 
 def run_context(plan: Plan) -> RunContext:
+    """Return what all events of a run contain, without the parent run and the lineage."""
     process = plan.definition.process
     parameters = {name: format_value(value) for name, value in plan.values.items() if value is not None}
     return RunContext(
-        process.namespace, process.name, plan.run_id, process.owner, process.description, None, parameters
+        process.namespace,
+        process.name,
+        plan.run_id,
+        owner=process.owner,
+        description=process.description,
+        parameters=parameters,
     )
 
 
@@ -299,6 +312,7 @@ def _read_dataset(planned_input: PlannedInput) -> ReadDataset:
 
 
 def _output_version(planned: PlannedOutput, result: WriteResult | None) -> OutputVersion:
+    """Describe the version of an output, which already existed if there is no result of this run."""
     if result is None:
         return OutputVersion(planned.output.dataset, planned.existing_version or planned.tag, None, None, None)
     manifest = result.manifest

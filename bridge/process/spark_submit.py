@@ -41,10 +41,11 @@ def submit_command(
 
 def format_shell_command(command: Sequence[str], variables: dict[str, str]) -> str:
     """Format a command for a shell, one option with its value per line."""
-    lines = [" ".join(f"{name}={shlex.quote(value)}" for name, value in variables.items())]
+    assignments = [f"{name}={shlex.quote(value)}" for name, value in variables.items()]
+    lines = [" ".join(assignments)]
     for word in map(shlex.quote, command):
-        is_option = lines[-1].startswith("--") and " " not in lines[-1]
-        if is_option and not word.startswith("--"):
+        is_option_without_value = lines[-1].startswith("--") and " " not in lines[-1]
+        if is_option_without_value and not word.startswith("--"):
             lines[-1] += f" {word}"
         else:
             lines.append(word)

@@ -44,7 +44,7 @@ def spool_file(folder: Path, run_id: str) -> Path:
 
 @contextmanager
 def lock_spool(file: Path) -> Iterator[bool]:
-    """Lock the spool of a run. Yields False if another process, which is still running, holds the lock."""
+    """Lock the spool of a run. Yields False if another process holds the lock, because it is still running."""
     file.parent.mkdir(parents=True, exist_ok=True)
     lock = file.with_suffix(".lock")
     with lock.open("w") as lock_file:
@@ -62,8 +62,8 @@ def send_abandoned_spools(backend: ProcessBackend, folder: Path) -> int:
     """Send the spools of killed runs and of failed deliveries, and return the number of spools."""
     sent_count = 0
     for file in sorted(folder.glob(f"*{_SUFFIX}")):
-        with lock_spool(file) as is_free:
-            if is_free:
+        with lock_spool(file) as acquired:
+            if acquired:
                 send_spool(backend, file)
                 sent_count += 1
     return sent_count
@@ -83,10 +83,10 @@ def send_spool(backend: ProcessBackend, file: Path) -> SpoolResult:
 
 def _relevant_events(payloads: list[bytes]) -> Iterator[bytes]:
     """Yield the events of the application, and of actions that wrote something."""
-    without_staging = map(_without_staging, payloads)
-    events = [(payload, _parse_or_none(payload)) for payload in without_staging if payload is not None]
-    writing_runs = {event.run.run_id for _, event in events if event is not None and event.outputs}
-    for payload, event in events:
+    cleaned_payloads = [cleaned for payload in payloads if (cleaned := _without_staging(payload)) is not None]
+    events = [_parse_or_none(payload) for payload in cleaned_payloads]
+    writing_runs = {event.run.run_id for event in events if event is not None and event.outputs}
+    for payload, event in zip(cleaned_payloads, events, strict=True):
         if event is None or event.run.run_id in writing_runs or _job_type(event) == "APPLICATION":
             yield payload
 
@@ -95,7 +95,7 @@ def _parse_or_none(payload: bytes) -> _Event | None:
     try:
         return msgspec.json.decode(payload, type=_Event)
     except msgspec.DecodeError:
-        return None  # the backend rejects it with the reason
+        return None  # the backend rejects the event with the reason
 
 
 def _without_staging(payload: bytes) -> bytes | None:
@@ -114,7 +114,7 @@ def _without_staging(payload: bytes) -> bytes | None:
         for dataset in outputs:
             (dataset.get("facets") or {}).pop("columnLineage", None)
     except (msgspec.DecodeError, AttributeError, TypeError):
-        return payload  # the backend rejects it with the reason
+        return payload  # the backend rejects the event with the reason
     return msgspec.json.encode(event | {"outputs": outputs})
 
 
@@ -123,6 +123,7 @@ def _is_staged(dataset: dict[str, Any]) -> bool:
 
 
 def _job_type(event: _Event) -> str:
+    """Return the type in the facet jobType, or an empty string if there is none."""
     try:
         facets = msgspec.json.decode(event.job["facets"], type=dict[str, msgspec.Raw])
         return msgspec.json.decode(facets["jobType"], type=_JobType).job_type

@@ -28,33 +28,40 @@ class PlannedStep(NamedTuple):
 
 
 def load_steps(definition: ProcessDefinition, folder: Path) -> tuple[list[PlannedStep], list[str]]:
-    """Load the steps. Return them in execution order, together with all problems found."""
+    """Load the steps. Return them in execution order, and the problems of steps that could not be loaded."""
     problems: list[str] = []
     view_names = {name.lower(): name for name in definition.views}
-    loaded = {}
+    steps_by_name: dict[str, PlannedStep] = {}
     for step in definition.steps:
         try:
-            loaded[step.name] = _load_step(step, folder, view_names)
+            steps_by_name[step.name] = _load_step(step, folder, view_names)
         except (ConfigError, InvalidSql) as error:
             problems.append(f"steps.{step.name}: {error}")
-    order = _sort_by_dependency(loaded, problems)
-    return [loaded[name] for name in order if name in loaded], problems
+    sorter: TopologicalSorter[str] = TopologicalSorter()
+    for name, planned_step in steps_by_name.items():
+        sorter.add(name, *(view for view in planned_step.reads if view in steps_by_name))
+    try:
+        return [steps_by_name[name] for name in sorter.static_order()], problems
+    except CycleError as error:
+        _, cycle = error.args
+        return [], [*problems, f"steps: {' -> '.join(reversed(cycle))} is a cycle"]
 
 
 def upstream_names(steps: Iterable[PlannedStep], names: Iterable[str]) -> set[str]:
     """Return the given names, and the names of all inputs and steps that they derive from."""
-    reads: Mapping[str, tuple[str, ...]] = {step.step.name: step.reads for step in steps}
+    reads_by_step = {planned_step.step.name: planned_step.reads for planned_step in steps}
     upstream: set[str] = set()
     pending = list(names)
     while pending:
         name = pending.pop()
         if name not in upstream:
             upstream.add(name)
-            pending += reads.get(name, ())
+            pending += reads_by_step.get(name, ())
     return upstream
 
 
 def _load_step(step: Step, folder: Path, view_names: Mapping[str, str]) -> PlannedStep:
+    """Load the code of a step, and determine the views that it reads. `view_names` are by lower-case name."""
     if step.python is not None:
         return PlannedStep(step, _load_python_source(step.python, folder), tuple(step.reads))
     sql = step.sql if step.sql is not None else _read_file(folder / (step.sql_file or ""))
@@ -111,14 +118,3 @@ def _find_module_file(module: str, folder: Path) -> Path | None:
     if spec is None or spec.origin is None:
         return None
     return Path(spec.origin)
-
-
-def _sort_by_dependency(steps: Mapping[str, PlannedStep], problems: list[str]) -> list[str]:
-    sorter: TopologicalSorter[str] = TopologicalSorter()
-    for step_name, step in steps.items():
-        sorter.add(step_name, *(name for name in step.reads if name in steps))
-    try:
-        return list(sorter.static_order())
-    except CycleError as error:
-        problems.append(f"steps: {' -> '.join(reversed(error.args[1]))} is a cycle")
-        return []

@@ -40,8 +40,9 @@ quality:
 
 
 def render_template(name: str, file: str) -> str:
-    output = name.strip(".").rpartition(".")[2].replace("-", "_")
-    return TEMPLATE.format(name=_yaml_string(name), file=file, output=_yaml_string(output))
+    """Render the process file of a new process. Its output is named after the last part of the process name."""
+    _, _, last_part = name.strip(".").rpartition(".")
+    return TEMPLATE.format(name=_yaml_string(name), file=file, output=_yaml_string(last_part.replace("-", "_")))
 
 
 def _yaml_string(text: str) -> str:

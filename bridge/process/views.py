@@ -3,6 +3,7 @@
 import importlib
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -68,8 +69,8 @@ class ViewBuilder:
             raise InvalidData("\n".join(problems))
         self._register_view(step.name, frame)
 
-    def replace_with_written(self, name: str, frame: DataFrame) -> None:
-        """Replace a step's view with its written rows. Later steps read them, and their lineage starts there."""
+    def replace_step_view(self, name: str, frame: DataFrame) -> None:
+        """Replace the view of a materialized step with the written rows, where the lineage of later steps starts."""
         self._written_lineage[name] = self.column_lineage(name)
         self._sources.add(name.lower())
         self._register_view(name, frame)
@@ -86,9 +87,9 @@ class ViewBuilder:
                 {name: (ColumnSource(view.lower(), name, "DIRECT", "IDENTITY", masking=False),) for name in columns},
                 (),
             )
-        traceable = {name.lower() for name, _ in self._query_lineage} | self._sources
+        traceable_views = {name.lower() for name, _ in self._query_lineage} | self._sources
         lineage = dict(self._query_lineage).get(view)
-        if lineage is None or not self._is_traceable(view, traceable):
+        if lineage is None or not self._is_traceable(view, traceable_views):
             return None
         steps = [
             (name, step_lineage) for name, step_lineage in self._query_lineage if name.lower() not in self._sources
@@ -98,19 +99,23 @@ class ViewBuilder:
     def step_facets(self) -> list[dict[str, Any]]:
         """Return a facet for each step: what the step reads, and its column lineage."""
         lineage_by_step = dict(self._query_lineage)
-        return [_step_facet(step, lineage_by_step.get(step.step.name)) for step in self._plan.steps]
+        return [
+            _step_facet(planned_step, lineage_by_step.get(planned_step.step.name))
+            for planned_step in self._plan.steps
+        ]
 
-    def _is_traceable(self, view: str, traceable: set[str]) -> bool:
-        reads = {step.step.name.lower(): step.reads for step in self._plan.steps}
+    def _is_traceable(self, view: str, traceable_views: set[str]) -> bool:
+        """Return True if the view and all views between it and the sources are traceable."""
+        reads_by_step = {planned_step.step.name.lower(): planned_step.reads for planned_step in self._plan.steps}
         pending = [view.lower()]
-        seen = set()
+        visited = set()
         while pending:
             name = pending.pop()
-            if name not in traceable:
+            if name not in traceable_views:
                 return False
-            if name not in seen and name not in self._sources:
-                seen.add(name)
-                pending += [upstream.lower() for upstream in reads.get(name, ())]
+            if name not in visited and name not in self._sources:
+                visited.add(name)
+                pending += [upstream.lower() for upstream in reads_by_step.get(name, ())]
         return True
 
     def _register_view(self, name: str, frame: DataFrame) -> None:
@@ -118,13 +123,13 @@ class ViewBuilder:
         frame.createOrReplaceTempView(name)
 
     def _record_lineage(self, name: str, sql: str) -> None:
+        """Trace the columns of a step, unless only Spark can parse its SQL."""
         schemas = {view: list(frame.columns) for view, frame in self.frames.items()}
-        try:
+        with suppress(InvalidSql):
             self._query_lineage.append((name, trace_columns(sql, schemas)))
-        except InvalidSql:
-            return  # Spark can parse it; the listener still reports the lineage of the written dataset
 
     def _run_python_step(self, planned_step: PlannedStep) -> DataFrame:
+        """Call the function of a Python step with the views that it reads and all parameters."""
         module, _, name = (planned_step.step.python or "").partition(":")
         folder = str(self._plan.file.parent.resolve())
         if folder not in sys.path:
@@ -140,7 +145,7 @@ class ViewBuilder:
 
 
 def read_options(planned_input: PlannedInput) -> ReadOptions:
-    """Select what to read: the delivered files, the folders of a version, or the location itself."""
+    """Return what to read: the delivered files, the folders of a version, or the location itself."""
     input_, manifest, delivery = planned_input.input, planned_input.manifest, planned_input.delivery
     location = planned_input.location.path_or_table
     if delivery is not None:

@@ -128,7 +128,7 @@ def test_keeps_folder_of_possibly_active_run(harness: ProcessHarness) -> None:
     write_versions(harness, RECENT, OLD[1])
     unfinished_run(harness, ACTIVE)
     result = clean(harness, days=0)
-    assert (result.removed, result.kept[ACTIVE]) == ([RECENT], "may still be being written")
+    assert (result.removed, result.kept[ACTIVE]) == ([RECENT], "a run may still be writing it")
 
 
 def test_removes_folders_of_failed_runs_but_no_other_folders(harness: ProcessHarness) -> None:
@@ -299,7 +299,7 @@ def test_command_output(run_clean: Callable[..., Any], tmp_path: Path) -> None:
     output = json.loads(run_clean("d", "--days", "0", "--output", "json").stdout)
     (cleaned,) = output["datasets"]
     assert cleaned["removed"] == OLD[:2]
-    assert list(cleaned["kept"].values()) == ["may still be being written"]
+    assert list(cleaned["kept"].values()) == ["a run may still be writing it"]
     assert len(list((tmp_path / "lake" / "d").iterdir())) == 1
 
 

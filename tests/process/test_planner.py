@@ -43,7 +43,7 @@ def test_plan_contains_input_version_and_output_folder(harness: ProcessHarness) 
         [str(folder)],
     )
     assert output.folder == f"{harness.lake}/positions/_version=20260201T060000-00000001"
-    assert (output.published, output.base_manifest, output.existing_version) == (None, None, None)
+    assert (output.published_tag, output.base_manifest, output.existing_version) == (None, None, None)
     assert not plan.all_outputs_exist
 
 
@@ -249,7 +249,7 @@ def test_incremental_output_is_found_in_published_version(harness: ProcessHarnes
         "positions", "p1", 2, key=key, roots=[VersionRoot(harness.path("positions/_version=p1"), "p1", key)]
     )
     repeated = harness.plan(process_with_output(**options)).outputs[0]
-    assert (repeated.existing_version, repeated.published) == ("p1", "p1")
+    assert (repeated.existing_version, repeated.published_tag) == ("p1", "p1")
     harness.write_version("trades", "t2", 3)
     next_output = harness.plan(process_with_output(**options)).outputs[0]
     assert next_output.base_manifest is not None
