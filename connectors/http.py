@@ -136,10 +136,10 @@ def _error_text(error: Exception) -> str:
 
 def _is_valid_url(url: str) -> bool:
     try:
-        parsed = httpx.URL(url)
+        parsed_url = httpx.URL(url)
     except httpx.InvalidURL:
         return False
-    return parsed.scheme in {"http", "https"} and bool(parsed.host) and "%" not in parsed.host
+    return parsed_url.scheme in {"http", "https"} and bool(parsed_url.host) and "%" not in parsed_url.host
 
 
 def retry_after_seconds(response: HttpResponse, now: datetime | None = None) -> float | None:

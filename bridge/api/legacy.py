@@ -81,12 +81,12 @@ def _make_handler(
 
 
 def _openapi_responses(legacy_format: LegacyFormat) -> dict[int | str, dict[str, Any]]:
-    created: dict[str, Any] = {
+    created_response: dict[str, Any] = {
         "description": "Stored durably. If an event could not be merged, the reason is stored with it."
     }
     if legacy_format is LegacyFormat.REQUEST:
-        created["content"] = {"application/json": {"schema": REGISTRATION_SCHEMA}}
-    return {201: created, **problem_responses()}
+        created_response["content"] = {"application/json": {"schema": REGISTRATION_SCHEMA}}
+    return {201: created_response, **problem_responses()}
 
 
 def _openapi_operation(route: LegacyRoute) -> dict[str, Any]:

@@ -131,8 +131,8 @@ async def _ingest_events(
     """Ingest the events of a batch in groups. A body that is not a batch is rejected as a whole."""
     payloads_or_error = _decode_batch(body, decode_events)
     if not isinstance(payloads_or_error, list):
-        rejected = intake.reader.reject(body.sent, _SOURCE, payloads_or_error)
-        return await intake.commit([rejected]) or rejection_response(rejected)
+        rejected_input = intake.reader.reject(body.sent, _SOURCE, payloads_or_error)
+        return await intake.commit([rejected_input]) or rejection_response(rejected_input)
     payloads = payloads_or_error
     successful_count = edge_count = 0
     failed_events: list[dict[str, Any]] = []
@@ -174,7 +174,7 @@ def _read_event(intake: Intake, body: RequestBody) -> IncomingEvent | RejectedIn
 
 
 def _count_edges(item: IncomingEvent) -> int:
-    """Return the number of pairs of an input and an output of the event."""
+    """Return the number of (input, output) pairs of the event."""
     return len(item.event.inputs) * len(item.event.outputs)
 
 

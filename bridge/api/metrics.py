@@ -88,10 +88,10 @@ class Metrics:
     def count_rejected(self, reason: str) -> None:
         self._rejected.labels(reason=reason).inc()
 
-    def count_contract_checks(self, violated: int, checked: int) -> None:
-        """Count contract checks. `violated` is the number of checked versions that violated their contract."""
-        self._contract_checks.labels(result="broken").inc(violated)
-        self._contract_checks.labels(result="kept").inc(checked - violated)
+    def count_contract_checks(self, violated_count: int, checked_count: int) -> None:
+        """Count contract checks. `violated_count` is the number of checked versions that violated their contract."""
+        self._contract_checks.labels(result="broken").inc(violated_count)
+        self._contract_checks.labels(result="kept").inc(checked_count - violated_count)
 
     def render(self) -> bytes:
         """Return the metrics in the Prometheus exposition format."""

@@ -41,10 +41,12 @@ async def http_error_response(request: Request, error: Exception) -> Response:
     """Respond to a request that matches no route (404), or uses a method that its route does not support (405)."""
     status = error.status_code if isinstance(error, HTTPException) else 500
     headers = (error.headers or {}) if isinstance(error, HTTPException) else {}
-    requested = f"{request.method} {request.url.path[:256]}"
-    allowed = headers.get("Allow") or headers.get("allow")
+    request_line = f"{request.method} {request.url.path[:256]}"
+    allowed_methods = headers.get("Allow") or headers.get("allow")
     detail = (
-        f"{requested} is not served: use {allowed}" if allowed else f"{requested} is not served: see /openapi.json"
+        f"{request_line} is not served: use {allowed_methods}"
+        if allowed_methods
+        else f"{request_line} is not served: see /openapi.json"
     )
     response = problem(status, HTTPStatus(status).phrase, detail)
     response.headers.update(headers)

@@ -98,13 +98,13 @@ def parse_query(path: str, query_type: type[Query[Any]], request: Request) -> Qu
     """Parse a query from path and query parameters. Raises InvalidParameter with the name of the parameter."""
     arguments: dict[str, str] = dict(request.path_params)
     field_names = {field.name for field in msgspec.structs.fields(query_type)}
-    allowed = field_names - parameters_of_other_route(path, query_type)
+    allowed_names = field_names - parameters_of_other_route(path, query_type)
     for name, value in request.query_params.multi_items():
         if name in arguments:
             raise InvalidParameter("repeated", name)
-        if name not in allowed:
-            unused = sorted(allowed - arguments.keys())
-            raise InvalidParameter(f"unknown; allowed: {', '.join(unused) or 'none'}", name[:64])
+        if name not in allowed_names:
+            unused_names = sorted(allowed_names - arguments.keys())
+            raise InvalidParameter(f"unknown; allowed: {', '.join(unused_names) or 'none'}", name[:64])
         arguments[name] = value
     try:
         query: Query[Any] = msgspec.convert(arguments, query_type, strict=False)

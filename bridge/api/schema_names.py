@@ -68,8 +68,8 @@ def with_public_names(schema: Any) -> Any:
         return [with_public_names(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    translated = {}
+    translated_schema = {}
     for key, value in schema.items():
         is_class_name = key in ("$ref", "title") and isinstance(value, str)
-        translated[key] = public_name(value) if is_class_name else with_public_names(value)
-    return translated
+        translated_schema[key] = public_name(value) if is_class_name else with_public_names(value)
+    return translated_schema

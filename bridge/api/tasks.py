@@ -126,7 +126,7 @@ class SyncTask(BackgroundTask):
             _log.info("circuit closed: target responding", target=self._target)
 
     def _update_metrics_and_check_stop(self) -> bool:
-        """Update the metrics between batches, because the first sync may take long. Return True to stop."""
+        """Update the metrics between batches, because the first sync may take a long time. Return True to stop."""
         self._update_metrics()
         return self.stop_requested.is_set()
 

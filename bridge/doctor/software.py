@@ -20,9 +20,11 @@ def check_packages() -> Iterator[Finding]:
     message = f"{_PACKAGE} {__version__}, Python {platform.python_version()}, {SqliteDatabase.version}"
     yield Finding(Level.ok, "versions", message)
     for extra, packages in sorted(_declared_extras().items()):
-        missing = [package for package, installed in packages.items() if installed is None]
-        package_list = ", ".join(f"{package} {installed or 'missing'}" for package, installed in packages.items())
-        state = f"not installed (pip install '{_PACKAGE}[{extra}]')" if missing else "installed"
+        missing_packages = [package for package, installed_version in packages.items() if installed_version is None]
+        package_list = ", ".join(
+            f"{package} {installed_version or 'missing'}" for package, installed_version in packages.items()
+        )
+        state = f"not installed (pip install '{_PACKAGE}[{extra}]')" if missing_packages else "installed"
         yield Finding(Level.ok, "versions", f"extra {extra} ({package_list}) is {state}")
 
 

@@ -19,7 +19,7 @@ _FREE_SPACE = "free disk space or move the store: events are answered with 503 o
 
 
 def check(file: Path, max_size_mb: int | None) -> Iterator[Finding]:
-    """Check how much space is left on the disk of the store, and below the size limit."""
+    """Check how much space is left on the disk of the store, and how much remains below the size limit."""
     folder = _nearest_existing_folder(file)
     if os.statvfs(folder).f_flag & os.ST_RDONLY:
         yield Finding(

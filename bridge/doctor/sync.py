@@ -75,15 +75,15 @@ def _check_pending(target: TargetName, status: SyncStatus, now_us: int) -> Findi
 
 
 def _check_dead_letters(target: TargetName, status: SyncStatus) -> Iterator[Finding]:
-    dead = sum(counts.get(Outcome.DEAD, 0) for counts in status.outcomes.values())
-    unresolved = sum(counts.get(Outcome.UNRESOLVED, 0) for counts in status.outcomes.values())
-    if dead:
+    dead_count = sum(counts.get(Outcome.DEAD, 0) for counts in status.outcomes.values())
+    unresolved_count = sum(counts.get(Outcome.UNRESOLVED, 0) for counts in status.outcomes.values())
+    if dead_count:
         remedy = "`lineage-bridge dead list` shows why: fix the cause and run `dead retry`, or `dead drop`"
-        yield _warning(f"{target.display_name} rejected {dead} items", remedy)
-    if unresolved:
+        yield _warning(f"{target.display_name} rejected {dead_count} items", remedy)
+    if unresolved_count:
         remedy = "`lineage-bridge dead list --outcome unresolved` shows which mapping or entity is missing"
-        yield _warning(f"{unresolved} items cannot be resolved to one entity in {target.display_name}", remedy)
-    if not dead and not unresolved:
+        yield _warning(f"{unresolved_count} items cannot be resolved to one entity in {target.display_name}", remedy)
+    if not dead_count and not unresolved_count:
         yield _ok(f"{target.display_name} rejected nothing")
 
 

@@ -92,9 +92,9 @@ class AssetApplier:
         """Write a governance facet that was changed elsewhere."""
         self._write_changes([DatasetChange(name, {GOVERNANCE: facet}, (), has_no_runs=False)], self._clock())
 
-    def preview(self, loaded: Sequence[LoadedAsset], *, prune: bool = False) -> ApplyResult:
+    def preview(self, loaded_assets: Sequence[LoadedAsset], *, prune: bool = False) -> ApplyResult:
         """Compute the changes that `apply` would make. Stored assets without a file still apply unless pruned."""
-        loaded_by_name = {(entry.asset.namespace, entry.asset.name): entry for entry in loaded}
+        loaded_by_name = {(entry.asset.namespace, entry.asset.name): entry for entry in loaded_assets}
         stored_assets = self._assets.all()
         orphaned_records = [
             record for record in stored_assets if (record.namespace, record.name) not in loaded_by_name
@@ -118,12 +118,14 @@ class AssetApplier:
             orphaned_records,
         )
 
-    def apply(self, loaded: Sequence[LoadedAsset], *, prune: bool = False) -> ApplyResult:
+    def apply(self, loaded_assets: Sequence[LoadedAsset], *, prune: bool = False) -> ApplyResult:
         """Write the facets of assets, and store the assets so that they apply to datasets that appear later."""
-        result = self.preview(loaded, prune=prune)
+        result = self.preview(loaded_assets, prune=prune)
         now = self._clock()
         pending = result.pending
-        records = {to_record(entry, pending.get((entry.asset.namespace, entry.asset.name))) for entry in loaded}
+        records = {
+            to_record(entry, pending.get((entry.asset.namespace, entry.asset.name))) for entry in loaded_assets
+        }
         # Save the assets before the facets, because only policies of stored assets take effect.
         self._assets.save(records - {*self._assets.all()}, now)
         self._write_changes(result.changes, now)
@@ -164,9 +166,9 @@ class AssetApplier:
         changes = []
         for name, assets in sorted(datasets.items()):
             group_id = groups[name]
-            desired = combine_assets(entry.asset for entry in assets)
+            desired_facets = combine_assets(entry.asset for entry in assets)
             stored_bodies = {facet: bodies[group_id] for facet, bodies in stored_facets.items() if group_id in bodies}
-            facets = changed_facets(desired, stored_bodies, superseded_facets.get(group_id, set()))
+            facets = changed_facets(desired_facets, stored_bodies, superseded_facets.get(group_id, set()))
             if facets:
                 sources = tuple(sorted({entry.source for entry in assets}))
                 changes.append(DatasetChange(name, facets, sources, group_id not in groups_with_runs))

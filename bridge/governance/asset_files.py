@@ -45,7 +45,7 @@ class AssetLoader:
 
     def read(self, paths_or_directories: Sequence[Path]) -> LoadResult:
         """Load files and directories. Assets with duplicate names are not loaded."""
-        loaded: list[LoadedAsset] = []
+        loaded_assets: list[LoadedAsset] = []
         problems: list[str] = []
         paths = sorted({path for location in paths_or_directories for path in _list_files(location, problems)})
         previous_cache = self._cache
@@ -53,10 +53,10 @@ class AssetLoader:
         for path in paths:
             loaded_or_error = self._load_cached(path, previous_cache.get(path))
             if isinstance(loaded_or_error, LoadedAsset):
-                loaded.append(loaded_or_error)
+                loaded_assets.append(loaded_or_error)
             else:
                 problems += str(loaded_or_error).splitlines()
-        return LoadResult(_reject_duplicates(loaded, problems), problems, len(paths))
+        return LoadResult(_reject_duplicates(loaded_assets, problems), problems, len(paths))
 
     def _load_cached(
         self, path: Path, cached: tuple[FileStamp, LoadedAsset | ConfigError] | None
@@ -92,10 +92,10 @@ def file_stamp(path: Path) -> FileStamp | None:
     return FileStamp(max(status.st_mtime_ns, status.st_ctime_ns), status.st_mtime_ns, status.st_size, status.st_ino)
 
 
-def _reject_duplicates(loaded: Iterable[LoadedAsset], problems: list[str]) -> list[LoadedAsset]:
+def _reject_duplicates(loaded_assets: Iterable[LoadedAsset], problems: list[str]) -> list[LoadedAsset]:
     """Return the assets with unique names; adds a problem for every name that several files define."""
     assets_by_name: dict[tuple[str, str], list[LoadedAsset]] = {}
-    for entry in loaded:
+    for entry in loaded_assets:
         assets_by_name.setdefault((entry.asset.namespace, entry.asset.name), []).append(entry)
     for (namespace, name), entries in sorted(assets_by_name.items()):
         if len(entries) > 1:

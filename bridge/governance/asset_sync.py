@@ -73,11 +73,13 @@ class AssetSync:
         self._applier = applier
         self._openmetadata = openmetadata
 
-    def plan(self, loaded: Sequence[LoadedAsset], *, prune: bool = False) -> tuple[ApplyResult, list[DatasetPlan]]:
+    def plan(
+        self, loaded_assets: Sequence[LoadedAsset], *, prune: bool = False
+    ) -> tuple[ApplyResult, list[DatasetPlan]]:
         """List the changes of a push and the changes made in OpenMetadata, without applying them."""
-        result = self._applier.preview(loaded, prune=prune)
+        result = self._applier.preview(loaded_assets, prune=prune)
         changes = {change.name: change for change in result.changes}
-        names = _affected_datasets(result, loaded)
+        names = _affected_datasets(result, loaded_assets)
         changed_governance = {
             name: change.facets[GOVERNANCE] or {} for name, change in changes.items() if GOVERNANCE in change.facets
         }
@@ -85,20 +87,20 @@ class AssetSync:
         stored_governance = self._applier.governance_facets(names)
         plans = []
         for name in sorted(names):
-            stored = stored_governance.get(name, {})
-            facet = changed_governance.get(name, stored)
-            store_changes = changed_fields(facet_fields(stored), facet_fields(facet))
+            stored_facet = stored_governance.get(name, {})
+            facet = changed_governance.get(name, stored_facet)
+            store_changes = changed_fields(facet_fields(stored_facet), facet_fields(facet))
             other_facets = tuple(sorted(changes[name].facets.keys() - {GOVERNANCE})) if name in changes else ()
             assets = result.datasets.get(name, [])
             plans.append(DatasetPlan(name, assets, store_changes, other_facets, diffs.get(name), facet))
         return result, plans
 
     def resolve_conflicts(
-        self, loaded: Sequence[LoadedAsset], ask: Callable[[str], MergePolicy | None]
+        self, loaded_assets: Sequence[LoadedAsset], ask: Callable[[str], MergePolicy | None]
     ) -> dict[tuple[bytes, FieldPath], MergePolicy]:
         """Ask which side wins each conflict. Conflicts without an answer are left out."""
         decisions: dict[tuple[bytes, FieldPath], MergePolicy] = {}
-        _, plans = self.plan(loaded)
+        _, plans = self.plan(loaded_assets)
         for diff in (plan.remote_diff for plan in plans if plan.remote_diff):
             for conflict in diff.remote.conflicts:
                 if policy := ask(f"{diff.name}: {describe_conflict(conflict)}"):
@@ -107,7 +109,7 @@ class AssetSync:
 
     def push(
         self,
-        loaded: Sequence[LoadedAsset],
+        loaded_assets: Sequence[LoadedAsset],
         decisions: Mapping[tuple[bytes, FieldPath], MergePolicy],
         *,
         prune: bool = False,
@@ -116,8 +118,8 @@ class AssetSync:
         """Apply assets to the store, then push the result to OpenMetadata. `decisions` resolves conflicts."""
         if self._openmetadata is not None:
             self._openmetadata.reconciler.enable()  # dirty marks are written from now on
-        result = self._applier.apply(loaded, prune=prune)
-        names = _affected_datasets(result, loaded)
+        result = self._applier.apply(loaded_assets, prune=prune)
+        names = _affected_datasets(result, loaded_assets)
         changed_names = {change.name for change in result.changes}
         if self._openmetadata is None:
             return result, [PushResult(name, "stored", None, name in changed_names) for name in sorted(names)]
@@ -170,14 +172,14 @@ class AssetSync:
         return {name: diffs[key] for name, key in keys.items() if key in diffs}
 
 
-def _affected_datasets(result: ApplyResult, loaded: Iterable[LoadedAsset]) -> set[QualifiedName]:
+def _affected_datasets(result: ApplyResult, loaded_assets: Iterable[LoadedAsset]) -> set[QualifiedName]:
     """Return the datasets that the given assets match, and all other datasets that change."""
-    asset_names = {(entry.asset.namespace, entry.asset.name) for entry in loaded}
-    affected = {change.name for change in result.changes}
+    asset_names = {(entry.asset.namespace, entry.asset.name) for entry in loaded_assets}
+    affected_names = {change.name for change in result.changes}
     for dataset, assets in result.datasets.items():
         if any((entry.asset.namespace, entry.asset.name) in asset_names for entry in assets):
-            affected.add(dataset)
-    return affected
+            affected_names.add(dataset)
+    return affected_names
 
 
 def _push_result(

@@ -113,25 +113,25 @@ class ContractChecker:
     ) -> Iterator[ContractCheck]:
         """Check the versions of these datasets that have no result yet."""
         check_ids = {member.dataset_id: assertion_id(member.dataset_id, CHECK, CHECK, None) for member in members}
-        last_checked = dict(self._db.fetch_for_ids(_LAST_CHECKED, sorted(check_ids.values()), self._org))
+        last_check_times = dict(self._db.fetch_for_ids(_LAST_CHECKED, sorted(check_ids.values()), self._org))
         since = {
-            dataset_id: last_checked[check_id] - _LATE_ARRIVAL_MICROS
+            dataset_id: last_check_times[check_id] - _LATE_ARRIVAL_MICROS
             for dataset_id, check_id in check_ids.items()
-            if check_id in last_checked
+            if check_id in last_check_times
         }
         checked_times: dict[bytes, set[int]] = {}
         since_by_check = [(check_ids[dataset_id], time) for dataset_id, time in since.items()]
         for check_id, time in self._db.fetch_for_keys(_CHECKED_TIMES, since_by_check, self._org):
             checked_times.setdefault(check_id, set()).add(time)
         versions = self._read_versions(since, _MAX_VERSIONS)
-        never_checked = check_ids.keys() - since.keys()
-        versions |= self._read_versions(dict.fromkeys(never_checked, 0), limit=1)
+        unchecked_dataset_ids = check_ids.keys() - since.keys()
+        versions |= self._read_versions(dict.fromkeys(unchecked_dataset_ids, 0), limit=1)
         for group_id, dataset_id, namespace, name in members:
             contract = contracts[group_id]
-            unchecked = _unchecked_versions(
+            unchecked_versions = _unchecked_versions(
                 versions.get(dataset_id, []), contract, checked_times.get(check_ids[dataset_id], set())
             )
-            for checked_at, run, columns in unchecked:
+            for checked_at, run, columns in unchecked_versions:
                 violations = contract_violations(contract.columns, msgspec.json.decode(columns))
                 yield ContractCheck(namespace, name, checked_at, run, contract, violations)
 

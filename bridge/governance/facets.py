@@ -72,7 +72,7 @@ def check_later_event_possible(name: QualifiedName, latest_micros: int) -> bool:
 
 
 def changed_facets(
-    facets: Facets, stored: Facets, previously_applied: Collection[str]
+    facets: Facets, stored_facets: Facets, previous_names: Collection[str]
 ) -> dict[str, dict[str, Any] | None]:
     """Return the facets to write. Fields that were imported from OpenMetadata are kept.
 
@@ -81,22 +81,24 @@ def changed_facets(
     """
     changes: dict[str, dict[str, Any] | None] = {}
     for name in STEWARD_FACETS:
-        desired = facets.get(name)
-        current = stored.get(name)
-        if desired is None and name not in previously_applied:
+        desired_facet = facets.get(name)
+        stored_facet = stored_facets.get(name)
+        if desired_facet is None and name not in previous_names:
             continue
-        current_from_files = asset_content(current) if current and name == GOVERNANCE else current
-        if desired == current_from_files:
+        stored_file_content = asset_content(stored_facet) if stored_facet and name == GOVERNANCE else stored_facet
+        if desired_facet == stored_file_content:
             continue
-        if desired and current and FILE in current:
-            changes[name] = _merge_with_imported(desired, current)
+        if desired_facet and stored_facet and FILE in stored_facet:
+            changes[name] = _merge_with_imported(desired_facet, stored_facet)
         else:
-            changes[name] = desired
+            changes[name] = desired_facet
     return changes
 
 
-def _merge_with_imported(desired: dict[str, Any], current: dict[str, Any]) -> dict[str, Any]:
+def _merge_with_imported(desired_facet: dict[str, Any], current_facet: dict[str, Any]) -> dict[str, Any]:
     """Merge the file with changes imported from OpenMetadata. The file wins."""
-    fields = merge(facet_fields(asset_content(current)), facet_fields(desired), facet_fields(current), "local").fields
-    facet = build_facet(fields, desired)
-    return facet if facet == desired else {**facet, FILE: desired}
+    fields = merge(
+        facet_fields(asset_content(current_facet)), facet_fields(desired_facet), facet_fields(current_facet), "local"
+    ).fields
+    facet = build_facet(fields, desired_facet)
+    return facet if facet == desired_facet else {**facet, FILE: desired_facet}

@@ -67,7 +67,7 @@ class AssetMatcher:
         return datasets | {asset_name: names[key] for key, asset_name in keys.items() if key in names}
 
     def _match_patterns(self, patterns: Sequence[Asset], result: MatchResult) -> None:
-        """Add the matches of patterns to the result; other assets may name datasets that are not stored yet."""
+        """Add the datasets that patterns match: stored datasets, and datasets that other assets name."""
         if not patterns:
             return
         matched_patterns = set()

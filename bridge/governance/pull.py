@@ -55,21 +55,21 @@ def plan_file_edits(plans: Sequence[DatasetPlan], vocabulary: TagVocabulary) -> 
                 )
             )
             continue
-        imported = import_remote_changes(
+        import_result = import_remote_changes(
             facet_fields(plan.facet), remote_fields, vocabulary, plan.remote_diff.owners if plan.remote_diff else {}
         )
-        problems = [f"{name}: {problem}" for problem in imported.problems]
-        edits.append(plan_file_edit(own_assets[0], plan.facet, imported.changes, problems))
+        problems = [f"{name}: {problem}" for problem in import_result.problems]
+        edits.append(plan_file_edit(own_assets[0], plan.facet, import_result.changes, problems))
     return edits
 
 
 def plan_file_edit(
-    own_asset: LoadedAsset, facet: Mapping[str, Any], imported: FieldValues, problems: Sequence[str]
+    own_asset: LoadedAsset, facet: Mapping[str, Any], imported_fields: FieldValues, problems: Sequence[str]
 ) -> FileEdit:
     """Plan the edit that adds the given changes, and all changes imported earlier, to a file."""
     file_fields = facet_fields(asset_content(facet))
     changes, file_problems = _changes_for_file(
-        own_asset, file_fields, changed_fields(file_fields, {**facet_fields(facet), **imported})
+        own_asset, file_fields, changed_fields(file_fields, {**facet_fields(facet), **imported_fields})
     )
     all_problems = (*problems, *file_problems)
     try:
@@ -90,16 +90,16 @@ def _changes_for_file(
     own_changes: dict[FieldPath, FieldValue] = {}
     problems = []
     for path, value in changes.items():
-        previous = as_set(file_fields.get(path))
-        desired = as_set(value)
+        previous_elements = as_set(file_fields.get(path))
+        desired_elements = as_set(value)
         own_elements = as_set(own_fields.get(path))
         is_set = isinstance(file_fields.get(path), frozenset) or isinstance(value, frozenset)
-        added_elements = desired - previous
-        removed_elements = previous - desired
+        added_elements = desired_elements - previous_elements
+        removed_elements = previous_elements - desired_elements
         new_value: FieldValue = (own_elements - removed_elements) | added_elements if is_set else value
-        set_elsewhere = removed_elements - own_elements if is_set or value is None else frozenset()
-        if set_elsewhere:
-            elements = f"{'.'.join(path)}: {', '.join(sorted(set_elsewhere))}"
+        elements_set_elsewhere = removed_elements - own_elements if is_set or value is None else frozenset()
+        if elements_set_elsewhere:
+            elements = f"{'.'.join(path)}: {', '.join(sorted(elements_set_elsewhere))}"
             problems.append(
                 f"{own_asset.source}: {elements} was removed in OpenMetadata, but is set by other asset files"
             )

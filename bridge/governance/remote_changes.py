@@ -76,18 +76,20 @@ class RemoteChangeImporter:
         messages = describe_remote_changes(remote_fields)
         facet = self._applier.governance_facets([name]).get(name, {})
         current_fields = facet_fields(facet)
-        imported = import_remote_changes(current_fields, remote_fields, self._vocabulary, record.owners)
+        import_result = import_remote_changes(current_fields, remote_fields, self._vocabulary, record.owners)
         dataset = " ".join(name)
-        for message in (*messages, *imported.problems):
+        for message in (*messages, *import_result.problems):
             _log.warning("changed in OpenMetadata", dataset=dataset, change=message, imported=self._mode == "apply")
         own_asset = self._applier.find_own_asset(item.key, item.remote.name if item.remote else "")
-        file_edit = plan_file_edit(own_asset, facet, imported.changes, imported.problems) if own_asset else None
+        file_edit = (
+            plan_file_edit(own_asset, facet, import_result.changes, import_result.problems) if own_asset else None
+        )
         for problem in file_edit.problems if file_edit else ():
-            if problem not in imported.problems:
+            if problem not in import_result.problems:
                 _log.warning("change cannot be written into an asset file", reason=problem)
         if file_edit and self._patches and file_edit.patch:
             self._write_patch(self._patches, file_edit)
-        new_fields = current_fields | imported.changes
+        new_fields = current_fields | import_result.changes
         if self._mode == "apply" and changed_fields(current_fields, new_fields):
             fields = {path: value for path, value in new_fields.items() if value is not None}
             self._applier.write_facet(name, build_facet(fields, facet) | {FILE: asset_content(facet)})

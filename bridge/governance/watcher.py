@@ -104,7 +104,7 @@ class AssetWatcher:
         return len(apply_result.changes), len(load_result.problems)
 
     def _check_contracts(self) -> tuple[ContractCheck, ...]:
-        """Check new versions, unless the pause after the previous check has not passed."""
+        """Check new versions if the pause after the previous check is over."""
         started_at = self._clock()
         if self._contracts is None or started_at < self._next_contracts_at:
             return ()

@@ -34,7 +34,7 @@ def edit_asset_text(text: str, changes: Mapping[FieldPath, FieldValue]) -> str:
     """Apply changes to the text of an asset file. Columns that the file does not mention are not added."""
     yaml = _matching_yaml(text)
     document = yaml.load(text)
-    dumped = _dump_text(yaml, document)
+    dumped_text = _dump_text(yaml, document)
     asset = document["asset"]
     for path, value in sorted(changes.items()):
         field, *subkeys = path
@@ -44,7 +44,7 @@ def edit_asset_text(text: str, changes: Mapping[FieldPath, FieldValue]) -> str:
             _set_field(asset, ("custom_properties", *subkeys), value)
         elif field in _YAML_PATHS:
             _set_field(asset, _YAML_PATHS[field], value)
-    return _restore_unchanged_lines(text, dumped, _dump_text(yaml, document))
+    return _restore_unchanged_lines(text, dumped_text, _dump_text(yaml, document))
 
 
 def _dump_text(yaml: YAML, document: Any) -> str:
@@ -53,16 +53,18 @@ def _dump_text(yaml: YAML, document: Any) -> str:
     return buffer.getvalue()
 
 
-def _restore_unchanged_lines(text: str, dumped: str, edited: str) -> str:
+def _restore_unchanged_lines(text: str, dumped_text: str, edited_text: str) -> str:
     """Keep unchanged lines as written, because dumping normalizes their spaces."""
-    original, dumped_lines, edited_lines = (version.splitlines(keepends=True) for version in (text, dumped, edited))
-    if ["".join(line.split()) for line in original] != ["".join(line.split()) for line in dumped_lines]:
-        return edited
+    original_lines, dumped_lines, edited_lines = (
+        version.splitlines(keepends=True) for version in (text, dumped_text, edited_text)
+    )
+    if ["".join(line.split()) for line in original_lines] != ["".join(line.split()) for line in dumped_lines]:
+        return edited_text
     matcher = difflib.SequenceMatcher(None, dumped_lines, edited_lines)
-    restored: list[str] = []
+    restored_lines: list[str] = []
     for operation, start, end, edited_start, edited_end in matcher.get_opcodes():
-        restored += original[start:end] if operation == "equal" else edited_lines[edited_start:edited_end]
-    return "".join(restored)
+        restored_lines += original_lines[start:end] if operation == "equal" else edited_lines[edited_start:edited_end]
+    return "".join(restored_lines)
 
 
 def _matching_yaml(text: str) -> YAML:
@@ -78,9 +80,9 @@ def _matching_yaml(text: str) -> YAML:
 def _list_offset(text: str) -> int:
     """Return the indentation of list items relative to their key."""
     lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
-    for previous, line in pairwise(lines):
-        if line.lstrip().startswith("- ") and previous.rstrip().endswith(":"):
-            return max(0, _indent(line) - _indent(previous))
+    for previous_line, line in pairwise(lines):
+        if line.lstrip().startswith("- ") and previous_line.rstrip().endswith(":"):
+            return max(0, _indent(line) - _indent(previous_line))
     return 2
 
 
@@ -114,15 +116,15 @@ def _set_field(section: CommentedMap, path: tuple[str, ...], value: FieldValue) 
 
 def _set_list(section: CommentedMap, key: str, value: frozenset[str]) -> None:
     """Set a list. Remaining elements keep their order, and a single string stays a string if possible."""
-    current: Any = section.get(key)
-    if isinstance(current, CommentedSeq):
-        for index in reversed([index for index, element in enumerate(current) if str(element) not in value]):
-            del current[index]
-        current.extend(sorted(value - {str(element) for element in current}))
+    current_value: Any = section.get(key)
+    if isinstance(current_value, CommentedSeq):
+        for index in reversed([index for index, element in enumerate(current_value) if str(element) not in value]):
+            del current_value[index]
+        current_value.extend(sorted(value - {str(element) for element in current_value}))
         return
-    elements = [current] if current in value else []
-    elements += sorted(value - as_set(current))
-    if len(elements) == 1 and (current is None or isinstance(current, str)):
+    elements = [current_value] if current_value in value else []
+    elements += sorted(value - as_set(current_value))
+    if len(elements) == 1 and (current_value is None or isinstance(current_value, str)):
         section[key] = elements[0]
         return
     sequence = CommentedSeq(elements)

@@ -40,18 +40,18 @@ def read_job_catalog(files: Iterable[Path]) -> JobCatalog:
         if not any(file.is_relative_to(folder) for file in jil_files.files):
             catalog.problems.append(Diagnostic(str(folder), 0, "error", "contains no file with the suffix .jil"))
     for file in jil_files.files:
-        decoded = read_text(file)
-        if decoded.lossy:
-            message = f"replaced bytes that are invalid in {decoded.encoding}"
+        decoded_text = read_text(file)
+        if decoded_text.lossy:
+            message = f"replaced bytes that are invalid in {decoded_text.encoding}"
             catalog.problems.append(Diagnostic(str(file), 1, "warning", message))
-        parsed = parse_jil(decoded.text, str(file))
-        catalog.problems += parsed.problems
-        if not parsed.statements:
+        parsed_jil = parse_jil(decoded_text.text, str(file))
+        catalog.problems += parsed_jil.problems
+        if not parsed_jil.statements:
             # A failed export leaves an empty file or an error message; a file of comments alone may be intended.
-            has_only_comments = set(parsed.line_kinds) <= {"blank", "comment"} and decoded.text.strip()
+            has_only_comments = set(parsed_jil.line_kinds) <= {"blank", "comment"} and decoded_text.text.strip()
             level: DiagnosticLevel = "warning" if has_only_comments else "error"
             catalog.problems.append(Diagnostic(str(file), 1, level, "contains no JIL statement"))
-        catalog.apply(parsed.statements)
+        catalog.apply(parsed_jil.statements)
     catalog.problems += unsupported_definitions(catalog)
     return catalog
 
@@ -90,18 +90,18 @@ def plan_scan(registry: VersionRegistry, catalog: JobCatalog, instance: str) -> 
     registered_by_name = {
         version.name: version for version in registry.definitions.list_active() if version.namespace == namespace
     }
-    new, changed = [], []
-    unchanged = 0
+    new_names, changed_names = [], []
+    unchanged_count = 0
     for job in catalog.jobs.values():
-        stored = registered_by_name.pop(job.name, None)
+        stored_definition = registered_by_name.pop(job.name, None)
         definition = normalized_definition(job, catalog.enclosing_boxes(job))
-        if stored is None:
-            new.append(job.name)
-        elif stored.content_hash != registry.definitions.content_hash(definition):
-            changed.append(job.name)
+        if stored_definition is None:
+            new_names.append(job.name)
+        elif stored_definition.content_hash != registry.definitions.content_hash(definition):
+            changed_names.append(job.name)
         else:
-            unchanged += 1
-    return ScanResult(new, changed, sorted(registered_by_name), unchanged, [])
+            unchanged_count += 1
+    return ScanResult(new_names, changed_names, sorted(registered_by_name), unchanged_count, [])
 
 
 def apply_scan(
@@ -116,19 +116,23 @@ def apply_scan(
     events = (_build_event(catalog, name, options) for name in names)
     reasons_by_index = write_events(events, reader, writer, _SOURCE)
     rejection_reasons = {names[index]: reason for index, reason in reasons_by_index.items()}
-    new = [name for name in plan.new if name not in rejection_reasons]
-    changed = [name for name in plan.changed if name not in rejection_reasons]
-    retired = [name for name in plan.retired if name not in rejection_reasons]
+    new_names = [name for name in plan.new if name not in rejection_reasons]
+    changed_names = [name for name in plan.changed if name not in rejection_reasons]
+    retired_names = [name for name in plan.retired if name not in rejection_reasons]
     result = ScanResult(
-        new, changed, retired, plan.unchanged, [f"{name}: {reason}" for name, reason in rejection_reasons.items()]
+        new_names,
+        changed_names,
+        retired_names,
+        plan.unchanged,
+        [f"{name}: {reason}" for name, reason in rejection_reasons.items()],
     )
     namespace = f"autosys://{options.instance}"
     with registry.transaction():
-        for name in (*new, *changed):
+        for name in (*new_names, *changed_names):
             job = catalog.jobs[name]
             definition = normalized_definition(job, catalog.enclosing_boxes(job))
             registry.definitions.register("process", namespace, name, definition, by)
-        for name in retired:
+        for name in retired_names:
             registry.definitions.deactivate("process", namespace, name)
     return result
 

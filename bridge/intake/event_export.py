@@ -65,23 +65,25 @@ _decoder: msgspec.json.Decoder[ExportedEvent | ExportedRejection] = msgspec.json
 def export_events(db: Database, org: str) -> Iterator[bytes]:
     """Yield a line per event, in the order of the log, then a line per rejected input, all from one snapshot."""
     with db.snapshot():
-        for hash_, source, receipts, compressed, received_at, historical, notes_json, failure in db.stream(
+        for hash_, source, receipts, compressed_payload, received_at, historical, notes_json, failure in db.stream(
             _EVENTS, org
         ):
             notes = msgspec.json.decode(notes_json, type=list[str]) if notes_json else []
-            text, raw = _text_or_bytes(compressed)
+            text, raw = _text_or_bytes(compressed_payload)
             event = ExportedEvent(
                 hash=hash_.hex(), source=source, receipts=receipts, payload=text, payload_base64=raw,
                 received_at=to_datetime(received_at), historical=bool(historical), notes=notes, failure=failure,
             )  # fmt: skip
             yield msgspec.json.encode(event) + b"\n"
-        for hash_, source, receipts, compressed, reason, path, first_at, last_at, size in db.stream(_REJECTED, org):
-            text, raw = _text_or_bytes(compressed)
-            rejected = ExportedRejection(
+        for hash_, source, receipts, compressed_payload, reason, path, first_at, last_at, size in db.stream(
+            _REJECTED, org
+        ):
+            text, raw = _text_or_bytes(compressed_payload)
+            rejection = ExportedRejection(
                 hash=hash_.hex(), source=source, receipts=receipts, payload=text, payload_base64=raw,
                 reason=reason, path=path, first_at=to_datetime(first_at), last_at=to_datetime(last_at), size=size,
             )  # fmt: skip
-            yield msgspec.json.encode(rejected) + b"\n"
+            yield msgspec.json.encode(rejection) + b"\n"
 
 
 def parse_line(line: bytes) -> ExportedEvent | ExportedRejection:
@@ -92,11 +94,11 @@ def parse_line(line: bytes) -> ExportedEvent | ExportedRejection:
         raise InvalidInput(f"not a line of `export --events`: {error}") from error
 
 
-def _text_or_bytes(compressed: bytes | None) -> tuple[str | None, bytes | None]:
+def _text_or_bytes(compressed_payload: bytes | None) -> tuple[str | None, bytes | None]:
     """Return a payload as text, or as bytes if it is not UTF-8."""
-    if compressed is None:
+    if compressed_payload is None:
         return None, None
-    raw = zstandard.decompress(compressed)
+    raw = zstandard.decompress(compressed_payload)
     try:
         return raw.decode(), None
     except UnicodeDecodeError:

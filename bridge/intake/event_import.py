@@ -39,7 +39,7 @@ class EventImportReport(NamedTuple):
     damaged: int = 0
 
     def add(self, other: "EventImportReport") -> "EventImportReport":
-        return EventImportReport(*(count + added for count, added in zip(self, other, strict=True)))
+        return EventImportReport(*(count + other_count for count, other_count in zip(self, other, strict=True)))
 
 
 class _StoredEvent(NamedTuple):
@@ -100,7 +100,7 @@ class EventImporter:
         """
         events = [item for item in parsed_items if isinstance(item, _ImportedEvent)]
         rows = self._db.fetch_for_keys(_STORED_EVENTS, sorted({event.key for event in events}), self._org)
-        stored = {
+        stored_events = {
             (time, hash_): _StoredEvent(stored_receipts, bool(historical), failure)
             for time, hash_, stored_receipts, historical, failure in rows
         }
@@ -117,36 +117,47 @@ class EventImporter:
                     last_at = max(stored_last_at, item.received_at)
                     missing_items.append(item._replace(receipts=item.receipts - stored_receipts, received_at=last_at))
                     stored_rejections[item.payload_hash] = item.receipts, last_at
-            elif missing_item := self._missing_item(item, stored.get(item.key)):
-                stored[item.key] = _add_receipts(stored.get(item.key), missing_item)
+            elif missing_item := self._missing_item(item, stored_events.get(item.key)):
+                stored_events[item.key] = _add_receipts(stored_events.get(item.key), missing_item)
                 missing_items.append(missing_item)
         return missing_items
 
-    def _missing_item(self, imported: _ImportedEvent, stored: _StoredEvent | None) -> IncomingEvent | None:
+    def _missing_item(
+        self, imported_event: _ImportedEvent, stored_event: _StoredEvent | None
+    ) -> IncomingEvent | None:
         """Build an item with what an imported event adds to the store, or return None if it adds nothing."""
-        line = imported.line
-        extra_receipts = max(0, line.receipts - stored.receipts) if stored else line.receipts
-        is_merged = stored is not None and stored.failure is None
-        keeps_historical_flag = stored is not None and (line.historical or not stored.historical)
-        if stored and not extra_receipts and keeps_historical_flag and (is_merged or line.failure is not None):
+        line = imported_event.line
+        extra_receipts = max(0, line.receipts - stored_event.receipts) if stored_event else line.receipts
+        is_merged = stored_event is not None and stored_event.failure is None
+        keeps_historical_flag = stored_event is not None and (line.historical or not stored_event.historical)
+        if stored_event and not extra_receipts and keeps_historical_flag and (is_merged or line.failure is not None):
             return None
         received_at = from_datetime(line.received_at)
         if is_merged or line.failure is not None:
             failure = None if is_merged else line.failure
             item = IncomingEvent(
-                imported.payload, imported.event, (), (), received_at, line.source, line.historical, failure
+                imported_event.payload,
+                imported_event.event,
+                (),
+                (),
+                received_at,
+                line.source,
+                line.historical,
+                failure,
             )
         else:
             item = self._reader.map(
-                imported.event, imported.payload, line.source, received_at, historical=line.historical
+                imported_event.event, imported_event.payload, line.source, received_at, historical=line.historical
             )
         return item._replace(notes=line.notes, receipts=extra_receipts)
 
 
-def _add_receipts(stored: _StoredEvent | None, item: IncomingEvent) -> _StoredEvent:
-    if stored is None:
+def _add_receipts(stored_event: _StoredEvent | None, item: IncomingEvent) -> _StoredEvent:
+    if stored_event is None:
         return _StoredEvent(item.receipts, item.historical, item.failure)
-    return _StoredEvent(stored.receipts + item.receipts, stored.historical and item.historical, item.failure)
+    return _StoredEvent(
+        stored_event.receipts + item.receipts, stored_event.historical and item.historical, item.failure
+    )
 
 
 def _parse_lines(
@@ -190,17 +201,17 @@ def _count_results(
 
 def _parse_item(line: bytes) -> _ImportedEvent | RejectedInput:
     """Parse an exported line. Raises InvalidInput or InputTooLarge."""
-    exported = parse_line(line)
-    payload = exported.original_bytes()
-    hash_ = bytes.fromhex(exported.hash)
-    if isinstance(exported, ExportedRejection):
-        return _build_rejection(exported, payload, hash_)
+    exported_line = parse_line(line)
+    payload = exported_line.original_bytes()
+    hash_ = bytes.fromhex(exported_line.hash)
+    if isinstance(exported_line, ExportedRejection):
+        return _build_rejection(exported_line, payload, hash_)
     if payload is None:
         raise InvalidInput("an event without its payload")
     event = parse_event(payload, NO_LIMITS)
     if event.event_hash != hash_:
         raise InvalidInput("the event was modified after the export: its hash differs")
-    return _ImportedEvent(exported, payload, event)
+    return _ImportedEvent(exported_line, payload, event)
 
 
 def _build_rejection(line: ExportedRejection, payload: bytes | None, hash_: bytes) -> RejectedInput:

@@ -44,11 +44,11 @@ class EventReader:
             return IncomingEvent(payload, event, (), event.notes, received_at, source, historical, reason)
         return IncomingEvent(payload, event, rows, notes, received_at, source, historical)
 
-    def reject_as(self, rejected: RejectedInput, payload: bytes, source: str) -> RejectedInput:
+    def reject_as(self, rejected_input: RejectedInput, payload: bytes, source: str) -> RejectedInput:
         """Reject an input for the same reason as an event that was built from it."""
-        if rejected.too_large:
-            return self.reject(payload, source, InputTooLarge(rejected.reason))
-        return self.reject(payload, source, InvalidInput(rejected.reason, rejected.path))
+        if rejected_input.too_large:
+            return self.reject(payload, source, InputTooLarge(rejected_input.reason))
+        return self.reject(payload, source, InvalidInput(rejected_input.reason, rejected_input.path))
 
     def reject(self, payload: bytes, source: str, error: InvalidInput | InputTooLarge) -> RejectedInput:
         """Build a RejectedInput for invalid bytes.

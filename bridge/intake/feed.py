@@ -51,8 +51,10 @@ class FeedImporter:
         if isinstance(row.values, bytes):
             parsed = self._row_reader.reject(row.values, self._kind, InvalidInput(row.problem))
         else:
-            normalized = normalize_row(row.values, ZoneInfo(self._kind.timezone))
-            parsed = self._row_reader.read(msgspec.json.encode(normalized, enc_hook=str), self._kind, now_micros())
+            normalized_row = normalize_row(row.values, ZoneInfo(self._kind.timezone))
+            parsed = self._row_reader.read(
+                msgspec.json.encode(normalized_row, enc_hook=str), self._kind, now_micros()
+            )
         if isinstance(parsed, RejectedInput):
             return parsed._replace(reason=f"{row.location}: {parsed.reason}")
         return parsed

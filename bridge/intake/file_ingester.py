@@ -102,9 +102,9 @@ class FileIngester:
         self._writer.write(items, positions)
         return None
 
-    def _commit(self, staged: StagedGroup | None, end_offset: int, progress: ProgressCallback) -> None:
-        if staged is not None:
-            self._writer.commit(staged)
+    def _commit(self, staged_group: StagedGroup | None, end_offset: int, progress: ProgressCallback) -> None:
+        if staged_group is not None:
+            self._writer.commit(staged_group)
         if end_offset:
             progress(end_offset)
 
@@ -135,7 +135,7 @@ def _next_batch(records: Iterator[RawRecord]) -> tuple[list[RawRecord], Exceptio
 
 
 def _read_head(file: BinaryIO) -> bytes:
-    """Read the first bytes of a file, as many as can be read."""
+    """Read the first bytes of a file, or as many as can be read before an error."""
     head = b""
     try:
         while chunk := file.readline(HEAD_BYTES - len(head)):

@@ -43,7 +43,7 @@ class FollowedFile:
         return not self.has_more and self.size > self.end and not self.is_incomplete_line_reported
 
     def resume(self, head: bytes, positions: Iterable[FilePosition]) -> bool:
-        """Resume at the first position in this folder that matches the content of the file."""
+        """Resume at the first position in the file's folder that matches its content. Return False if none does."""
         folder = Path(self.name).parent
         for position in positions:
             if Path(position.path).parent == folder and is_same_file(position, head, self.size):
@@ -67,7 +67,7 @@ class TrackerScan(NamedTuple):
     """Result of a scan: new files, and positions whose file no longer contains the ingested content."""
 
     new_files: list[FollowedFile]
-    unmatched: list[FilePosition]
+    unmatched_positions: list[FilePosition]
     problems: dict[Path, str]
 
     def position_names(self) -> set[str]:
@@ -117,8 +117,8 @@ class FileTracker:
         Returns the files that are followed from now on; the others are added to the problems of the scan.
         """
         present_names = {file.name for file in self.files()} | {file.name for file in scan.new_files}
-        unmatched = [
-            *scan.unmatched,
+        unmatched_positions = [
+            *scan.unmatched_positions,
             *(position for name, position in positions.items() if name not in present_names),
         ]
         own_positions = {file.name: positions[file.name] for file in scan.new_files if file.name in positions}
@@ -139,9 +139,9 @@ class FileTracker:
             if position is None or not file.resume(head, [position]):
                 unresumed_files.append((file, head))
                 if position is not None:
-                    unmatched.append(position)
+                    unmatched_positions.append(position)
         for file, head in unresumed_files:
-            file.has_unsaved_position = file.resume(head, unmatched)
+            file.has_unsaved_position = file.resume(head, unmatched_positions)
         for file, _ in opened_files:
             self._files[file.identity] = file
         return [file for file, _ in opened_files]
@@ -220,6 +220,6 @@ class FileTracker:
         except OSError:
             file.needs_check = True
             return  # reading it raises the same error, which is then reported
-        scan.unmatched.append(file.position())
+        scan.unmatched_positions.append(file.position())
         file.advance(0, b"")
         file.has_more = True

@@ -59,9 +59,9 @@ class LegacyReader:
             return self.reject(body, kind, InvalidInput(f"{type(error).__name__}: {error}"))
         source = f"{_PREFIX}{kind.legacy_format}"
         items = [self._reader.read(event, source, historical=kind.historical) for event in events]
-        rejected = next((item for item in items if isinstance(item, RejectedInput)), None)
-        if rejected is not None:
-            return self._reader.reject_as(rejected, body, kind.source_name())
+        rejected_input = next((item for item in items if isinstance(item, RejectedInput)), None)
+        if rejected_input is not None:
+            return self._reader.reject_as(rejected_input, body, kind.source_name())
         return _add_notes([item for item in items if isinstance(item, IncomingEvent)], (*extra_notes, *notes))
 
     def reject(self, body: bytes, kind: LegacyInputKind, error: InvalidInput | InputTooLarge) -> RejectedInput:

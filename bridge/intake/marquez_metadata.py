@@ -75,8 +75,8 @@ class MarquezMetadataSource:
         report = IntakeReport()
         for batch in chunked(events, _BATCH_SIZE):
             payloads = [msgspec.json.encode(event) for event in batch]
-            rejected = write_events(payloads, self._reader, self._writer, self.name)
-            report = report.add(IntakeReport(len(payloads) - len(rejected), len(rejected)))
+            reasons_by_index = write_events(payloads, self._reader, self._writer, self.name)
+            report = report.add(IntakeReport(len(payloads) - len(reasons_by_index), len(reasons_by_index)))
         return report
 
     def _dataset_events(self, namespace: str) -> Iterator[JsonObject]:
@@ -87,11 +87,11 @@ class MarquezMetadataSource:
             groups = {id_: {id_} for id_ in ids}
             for id_, member in self._db.fetch_for_ids(_IDENTITY_GROUP, sorted(set(ids)), self._org):
                 groups[bytes(id_)].add(bytes(member))
-            stored = self._stored_metadata(groups, ids_with_events, "ol_dataset", "dataset_id")
+            stored_metadata = self._stored_metadata(groups, ids_with_events, "ol_dataset", "dataset_id")
             for dataset, id_ in zip(batch, ids, strict=True):
-                if self._is_listed_twice(dataset, stored[id_]):
+                if self._is_listed_twice(dataset, stored_metadata[id_]):
                     continue
-                if event := dataset_event_from_list(dataset, stored[id_]):
+                if event := dataset_event_from_list(dataset, stored_metadata[id_]):
                     yield event
 
     def _dataset_id(self, dataset: JsonObject) -> bytes:
@@ -101,9 +101,9 @@ class MarquezMetadataSource:
             namespace = repair_symlink(namespace, name)
         return canonical_dataset_name(self._org, namespace, name).id
 
-    def _is_listed_twice(self, dataset: JsonObject, stored: StoredMetadata) -> bool:
+    def _is_listed_twice(self, dataset: JsonObject, stored_metadata: StoredMetadata) -> bool:
         """Return True for an alias that a run reported: Marquez also lists the dataset under its own name."""
-        if stored.has_events or not is_alias(dataset):
+        if stored_metadata.has_events or not is_alias(dataset):
             return False
         return not self._client.is_created_by_hand(str(dataset["namespace"]), str(dataset["name"]))
 
@@ -113,7 +113,7 @@ class MarquezMetadataSource:
             candidates_by_job = [self._possible_names_and_ids(job) for job in batch]
             ids = {id_ for candidates in candidates_by_job for _, id_ in candidates}
             ids_with_events = self._select_ids(_JOBS, ids)
-            stored = self._stored_metadata({id_: {id_} for id_ in ids}, ids_with_events, "ol_job", "job_id")
+            stored_metadata = self._stored_metadata({id_: {id_} for id_ in ids}, ids_with_events, "ol_job", "job_id")
             for listed_job, candidates in zip(batch, candidates_by_job, strict=True):
                 known_candidates = [(name, id_) for name, id_ in candidates if id_ in ids_with_events]
                 (name, id_), *_ = known_candidates or candidates
@@ -121,7 +121,7 @@ class MarquezMetadataSource:
                 if id_ not in ids_with_events:
                     # A list shows the inputs and outputs of the latest run; a single job shows the declared ones.
                     job = self._client.get_job(namespace, str(listed_job["name"])) or listed_job
-                if event := job_event_from_list(job, name, owner, stored[id_]):
+                if event := job_event_from_list(job, name, owner, stored_metadata[id_]):
                     yield event
 
     def _possible_names_and_ids(self, job: JsonObject) -> list[tuple[str, bytes]]:

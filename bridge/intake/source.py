@@ -19,9 +19,9 @@ class IntakeReport(NamedTuple):
 
     @classmethod
     def of(cls, items: Sequence[IncomingEvent | RejectedInput]) -> "IntakeReport":
-        rejected = sum(isinstance(item, RejectedInput) for item in items)
-        unmerged = sum(isinstance(item, IncomingEvent) and item.failure is not None for item in items)
-        return cls(len(items) - rejected, rejected, unmerged)
+        rejected_count = sum(isinstance(item, RejectedInput) for item in items)
+        unmerged_count = sum(isinstance(item, IncomingEvent) and item.failure is not None for item in items)
+        return cls(len(items) - rejected_count, rejected_count, unmerged_count)
 
     def add(self, other: "IntakeReport") -> "IntakeReport":
         return IntakeReport(

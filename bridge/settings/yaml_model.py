@@ -14,11 +14,11 @@ from bridge.settings.yaml_tree import KeyPath, Origin, parse_yaml, single_line
 from connectors.errors import ConfigError
 
 
-def unknown_key_message(key_path: KeyPath, origin: object, valid: list[str]) -> str:
+def unknown_key_message(key_path: KeyPath, origin: object, valid_names: list[str]) -> str:
     """Build the message for an unknown key, with its origin and the nearest valid key."""
-    (nearest,) = difflib.get_close_matches(str(key_path[-1]), valid, n=1, cutoff=0.0)
+    (nearest,) = difflib.get_close_matches(str(key_path[-1]), valid_names, n=1, cutoff=0.0)
     key = ".".join(map(str, key_path))
-    return f"{origin}: unknown key {key}; did you mean {nearest}? Valid: {', '.join(valid)}"
+    return f"{origin}: unknown key {key}; did you mean {nearest}? Valid: {', '.join(valid_names)}"
 
 
 def valid_keys(model: type[BaseModel], key_path: KeyPath) -> list[str]:

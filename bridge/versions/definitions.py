@@ -142,5 +142,5 @@ class DefinitionStore:
 
 
 def _definition_from_row(row: tuple[Any, ...]) -> RegisteredDefinition:
-    process, hash_, *middle, active = row
-    return RegisteredDefinition._make((bytes(process), bytes(hash_), *middle, bool(active)))
+    process, hash_, *other_columns, active = row
+    return RegisteredDefinition._make((bytes(process), bytes(hash_), *other_columns, bool(active)))

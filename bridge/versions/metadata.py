@@ -41,18 +41,25 @@ class MetadataStore:
 
     def patch_dataset(self, dataset: bytes, patch: Metadata, actor: str) -> Metadata:
         """Patch the metadata of a dataset, and return the patched metadata."""
-        patched = merge_patch(self.get(dataset), patch)
-        self._db.execute(_SAVE_DATASET_METADATA, self._org, dataset, encode_metadata(patched), actor, self._clock())
-        return patched
+        patched_metadata = merge_patch(self.get(dataset), patch)
+        self._db.execute(
+            _SAVE_DATASET_METADATA, self._org, dataset, encode_metadata(patched_metadata), actor, self._clock()
+        )
+        return patched_metadata
 
     def patch_version(self, version: Version, patch: Metadata, checksum: str | None = None) -> Metadata:
         """Patch the metadata of a version, set its checksum if given, and return the patched metadata."""
-        patched = merge_patch(decode_metadata(version.metadata), patch)
+        patched_metadata = merge_patch(decode_metadata(version.metadata), patch)
         new_checksum = version.checksum if checksum is None else checksum
         self._db.execute(
-            _SAVE_VERSION_METADATA, self._org, version.dataset, version.id, encode_metadata(patched), new_checksum
+            _SAVE_VERSION_METADATA,
+            self._org,
+            version.dataset,
+            version.id,
+            encode_metadata(patched_metadata),
+            new_checksum,
         )
-        return patched
+        return patched_metadata
 
 
 def merge_patch(value: Any, patch: Metadata) -> Metadata:

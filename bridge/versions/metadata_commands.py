@@ -41,11 +41,11 @@ class PatchMetadataCommand(Command[MetadataResult], DatasetArgument, frozen=True
         with registry.transaction():
             dataset = self.group_id(ctx)
             if self.version is None:
-                patched = registry.metadata.patch_dataset(dataset, self.metadata, ctx.actor(self.by))
-                return MetadataResult(ctx.node_reference(dataset), None, patched)
+                patched_metadata = registry.metadata.patch_dataset(dataset, self.metadata, ctx.actor(self.by))
+                return MetadataResult(ctx.node_reference(dataset), None, patched_metadata)
             version = registry.versions.find(dataset, self.version)
-            patched = registry.metadata.patch_version(version, self.metadata, self.checksum)
-        return MetadataResult(ctx.node_reference(dataset), version.tag, patched)
+            patched_metadata = registry.metadata.patch_version(version, self.metadata, self.checksum)
+        return MetadataResult(ctx.node_reference(dataset), version.tag, patched_metadata)
 
 
 class RegisterDefinitionCommand(Command[DefinitionVersion], frozen=True, kw_only=True):

@@ -105,11 +105,11 @@ class VersionReader:
         version_id = _parse_id_or_none(name)
         visible_versions = [_version_from_row(row) for row in rows]
         for attribute in ("id", "tag", "key"):
-            requested = version_id if attribute == "id" else name
+            requested_value = version_id if attribute == "id" else name
             groups = {
                 version.attempt_group
                 for version in visible_versions
-                if getattr(version, attribute) == requested and requested is not None
+                if getattr(version, attribute) == requested_value and requested_value is not None
             }
             if len(groups) > 1:
                 ids = ", ".join(str(UUID(bytes=first_attempts[group].id)) for group in sorted(groups))
@@ -171,8 +171,8 @@ class VersionReader:
 
 
 def _version_from_row(row: tuple[Any, ...]) -> Version:
-    id_, dataset, *middle, subset, metadata, checksum, group, _ = row
-    fields = (*middle, partition_keys(subset), metadata, checksum, group, {})
+    id_, dataset, *other_columns, subset, metadata, checksum, group, _ = row
+    fields = (*other_columns, partition_keys(subset), metadata, checksum, group, {})
     return Version._make((bytes(id_), bytes(dataset), *fields))
 
 

@@ -151,12 +151,12 @@ def resolved_version(graph: LineageGraph, resolution: Resolution) -> ResolvedVer
     )
 
 
-def publication(entry: PublicationEntry, previous: str | None) -> Publication:
+def publication(entry: PublicationEntry, previous_tag: str | None) -> Publication:
     return Publication(
         entry.publication,
         entry.number,
         entry.kind,
-        previous,
+        previous_tag,
         entry.tag,
         format_id(entry.version),
         format_timestamp(entry.published_at),

@@ -253,14 +253,18 @@ def build_dataset(namespace, name, base_dir):
 
 def merge_datasets(datasets, manifest_entries, base_dir):
     """Merge manifest entries into a list of datasets: add facets to known datasets, and append new datasets."""
-    merged = list(datasets)
+    merged_datasets = list(datasets)
     for entry in manifest_entries:
         name, namespace = entry.get("name") or entry.get("path"), entry.get("namespace")
         dataset = build_dataset(namespace, name, base_dir) if namespace else parse_dataset(name, base_dir)
-        matches = (other for other in merged if _is_same_dataset(other, dataset, compare_namespaces=bool(namespace)))
+        matches = (
+            other_dataset
+            for other_dataset in merged_datasets
+            if _is_same_dataset(other_dataset, dataset, compare_namespaces=bool(namespace))
+        )
         known_dataset = next(matches, None)
         if known_dataset is None:
-            merged.append(dataset)
+            merged_datasets.append(dataset)
         else:
             dataset = known_dataset
         facets = dataset.setdefault("facets", {})
@@ -269,7 +273,7 @@ def merge_datasets(datasets, manifest_entries, base_dir):
                 facets[key] = _normalize_path(value, base_dir)
             elif key not in ("name", "namespace"):
                 facets[key] = value
-    return merged
+    return merged_datasets
 
 
 def _is_same_dataset(first, second, compare_namespaces):
@@ -599,18 +603,18 @@ class Spool:
         except OSError:
             return
         surplus_count = len(counters) - MAX_ATTEMPT_FILES
-        for index, (modified, path) in enumerate(counters):
-            is_old = now - modified >= ATTEMPT_RETENTION_SECONDS
+        for index, (modified_at, path) in enumerate(counters):
+            is_old = now - modified_at >= ATTEMPT_RETENTION_SECONDS
             if index >= surplus_count and not is_old:
                 return
-            self._remove_attempt_counter(path, modified)
+            self._remove_attempt_counter(path, modified_at)
 
-    def _remove_attempt_counter(self, path, modified):
-        """Delete a counter unless it was used since `modified`."""
+    def _remove_attempt_counter(self, path, modified_at):
+        """Delete a counter unless it was used since `modified_at`."""
         try:
             descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
             try:
-                if _try_lock(descriptor, shared=False) and os.fstat(descriptor).st_mtime == modified:
+                if _try_lock(descriptor, shared=False) and os.fstat(descriptor).st_mtime == modified_at:
                     os.unlink(path)
             finally:
                 os.close(descriptor)
@@ -803,14 +807,14 @@ class CommandRun:
         The duration comes from the monotonic clock, so that a run never ends before its start if the system clock is
         set back.
         """
-        elapsed = time.monotonic() - self._monotonic_start
+        elapsed_seconds = time.monotonic() - self._monotonic_start
         run = {"runId": self.run_id, "startTime": _iso_time(self.start), "facets": self._run_facets(facets)}
         if has_ended:
-            run["endTime"] = _iso_time(self.start + elapsed)
-            run["facets"]["durationSeconds"] = round(elapsed, 3)
+            run["endTime"] = _iso_time(self.start + elapsed_seconds)
+            run["facets"]["durationSeconds"] = round(elapsed_seconds, 3)
         event = {
             "eventType": event_type,
-            "eventTime": _iso_time(self.start + elapsed),
+            "eventTime": _iso_time(self.start + elapsed_seconds),
             "run": run,
             "job": {"namespace": self.namespace, "name": self.name},
         }
@@ -1319,11 +1323,11 @@ def normalize_registration(body):
     """Name the dataset as `run` names datasets, and add the path if the dataset is a file."""
     name, namespace, base_dir = str(body["name"]), body.get("namespace"), _current_dir()
     dataset = build_dataset(str(namespace), name, base_dir) if namespace else parse_dataset(name, base_dir)
-    normalized = dict(dataset.pop("facets", {}), **body)
-    normalized.update(dataset)
-    if isinstance(normalized.get("path"), str):
-        normalized["path"] = _normalize_path(normalized["path"], base_dir)
-    return normalized
+    normalized_body = dict(dataset.pop("facets", {}), **body)
+    normalized_body.update(dataset)
+    if isinstance(normalized_body.get("path"), str):
+        normalized_body["path"] = _normalize_path(normalized_body["path"], base_dir)
+    return normalized_body
 
 
 def handle_register(options):

@@ -51,8 +51,8 @@ def response_error(response: HttpResponse, request: str) -> LineageBridgeError:
 
 def _decode_error_body(response: HttpResponse) -> dict[str, Any]:
     with suppress(msgspec.DecodeError):
-        decoded = msgspec.json.decode(response.body)
-        return decoded if isinstance(decoded, dict) else {}
+        decoded_body = msgspec.json.decode(response.body)
+        return decoded_body if isinstance(decoded_body, dict) else {}
     return {}
 
 

@@ -22,10 +22,10 @@ def find_logged_events(client: MarquezClient, events: Mapping[str, JsonObject]) 
     hashes_by_time: dict[int, set[bytes]] = {}
     logged_names = set()
     for name, event in events.items():
-        parsed = parse_event(msgspec.json.encode(event), NO_LIMITS)
-        if parsed.micros not in hashes_by_time:
-            hashes_by_time[parsed.micros] = _event_hashes(events_at(client, parsed.micros))
-        if parsed.event_hash in hashes_by_time[parsed.micros]:
+        parsed_event = parse_event(msgspec.json.encode(event), NO_LIMITS)
+        if parsed_event.micros not in hashes_by_time:
+            hashes_by_time[parsed_event.micros] = _event_hashes(events_at(client, parsed_event.micros))
+        if parsed_event.event_hash in hashes_by_time[parsed_event.micros]:
             logged_names.add(name)
     return logged_names
 

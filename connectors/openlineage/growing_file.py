@@ -74,11 +74,11 @@ class GrowingFile:
         else:
             block = self._read_at(start, _BLOCK_BYTES)
             at_end = len(block) < _BLOCK_BYTES
-        lines, consumed = self._split_lines(block, max_lines, at_end=at_end)
-        if not consumed and not at_end:
-            lines, consumed = self._read_long_line(start, block)
-        was_truncated = self.head()[: len(head)] != head or self.status().st_size < start + consumed
-        return None if was_truncated else LineBatch(lines, start + consumed, head)
+        lines, consumed_bytes = self._split_lines(block, max_lines, at_end=at_end)
+        if not consumed_bytes and not at_end:
+            lines, consumed_bytes = self._read_long_line(start, block)
+        was_truncated = self.head()[: len(head)] != head or self.status().st_size < start + consumed_bytes
+        return None if was_truncated else LineBatch(lines, start + consumed_bytes, head)
 
     def incomplete_line(self, start: int) -> bytes:
         """Read the beginning of a line that has no line end yet."""

@@ -290,11 +290,14 @@ def _check_parent(listener_conf: Mapping[str, str]) -> Iterator[ConfProblem]:
     """Find parents of which only some of namespace, name and run id are set."""
     for prefix in ("parent", "rootParent"):
         keys = [f"{prefix}JobNamespace", f"{prefix}JobName", f"{prefix}RunId"]
-        missing = [f"{PREFIX}{key}" for key in keys if not listener_conf.get(key, "").strip()]
-        if 0 < len(missing) < len(keys):
+        missing_keys = [f"{PREFIX}{key}" for key in keys if not listener_conf.get(key, "").strip()]
+        if 0 < len(missing_keys) < len(keys):
             remedy = "set all three: namespace, name and run"
             yield ConfProblem(
-                missing[0], ProblemEffect.setting_ignored, "is missing, but the rest of the parent is set", remedy
+                missing_keys[0],
+                ProblemEffect.setting_ignored,
+                "is missing, but the rest of the parent is set",
+                remedy,
             )
 
 

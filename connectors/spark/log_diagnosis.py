@@ -140,8 +140,8 @@ def _match_symptom(symptom: LogSymptom, key: str, log_text: str) -> ConfProblem 
     match = re.search(symptom.pattern, log_text)
     if match is None:
         return None
-    captured = next((group for group in match.groups() if group), "")
-    return ConfProblem(key, ProblemEffect.events_lost, symptom.problem.replace("{0}", captured), symptom.remedy)
+    captured_text = next((group for group in match.groups() if group), "")
+    return ConfProblem(key, ProblemEffect.events_lost, symptom.problem.replace("{0}", captured_text), symptom.remedy)
 
 
 def transport_keys(conf: Mapping[str, str], transport_type: str, suffix: str) -> list[str]:

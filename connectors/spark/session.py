@@ -28,11 +28,11 @@ def process_conf(
     """Build the conf of a process; the user's settings take precedence, but packages and listeners are merged."""
     conf = build_conf(options)
     table_confs = [build_conf(options._replace(catalog=catalog)) | _TABLE_CONF for catalog in catalogs]
-    for extra in (*table_confs, user_conf):
+    for extra_conf in (*table_confs, user_conf):
         merged_lists = {
-            key: _merge_lists(conf[key], extra[key]) for key in _LIST_KEYS if key in conf and key in extra
+            key: _merge_lists(conf[key], extra_conf[key]) for key in _LIST_KEYS if key in conf and key in extra_conf
         }
-        conf = conf | dict(extra) | merged_lists
+        conf = conf | dict(extra_conf) | merged_lists
     return conf
 
 

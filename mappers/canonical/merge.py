@@ -167,9 +167,9 @@ class Reducer:
                 tables[row_class] = table
             by_key, key_count, merge = table
             key = row[:key_count]
-            existing = by_key.setdefault(key, row)
-            if existing is not row:
-                by_key[key] = merge(existing, row)
+            existing_row = by_key.setdefault(key, row)
+            if existing_row is not row:
+                by_key[key] = merge(existing_row, row)
 
     def rows(self, row_class: type[R]) -> list[R]:
         """Return the merged rows of a class, sorted by key."""

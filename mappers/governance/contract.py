@@ -35,16 +35,16 @@ def contract_violations(
     columns_by_name = {str(column["name"]): column for column in columns}
     columns_by_folded_name = {name.casefold(): column for name, column in columns_by_name.items()}
     violations = []
-    for promised in promised_columns:
-        name = str(promised["name"])
+    for promised_column in promised_columns:
+        name = str(promised_column["name"])
         column = columns_by_name.get(name) or columns_by_folded_name.get(name.casefold())
         if column is None:
             violations.append(f"{name} is missing")
             continue
-        type_, promised_type = column.get("type"), promised.get("type")
+        type_, promised_type = column.get("type"), promised_column.get("type")
         if promised_type and type_ and normalize_type(str(promised_type)) != normalize_type(str(type_)):
             violations.append(f"{name} is {type_}, not {promised_type}")
-        if promised.get("required") and column.get("nullable") is True:
+        if promised_column.get("required") and column.get("nullable") is True:
             violations.append(f"{name} is nullable but required")
     return violations
 

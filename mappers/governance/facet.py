@@ -54,12 +54,14 @@ _CONTRACT: dict[str, Any] = {"version": str, "columns": list[_PromisedColumn]}
 
 def validate_governance(facet: Mapping[str, Any]) -> dict[str, Any]:
     """Return the valid members of a governance facet; access policies require an access tag."""
-    valid = _valid_members(facet, _GOVERNANCE)
-    if "accessTag" not in valid:
-        valid.pop("accessPolicies", None)
-    if "file" in valid:
-        valid["file"] = validate_governance({key: value for key, value in valid["file"].items() if key != "file"})
-    return valid
+    valid_members = _valid_members(facet, _GOVERNANCE)
+    if "accessTag" not in valid_members:
+        valid_members.pop("accessPolicies", None)
+    if "file" in valid_members:
+        valid_members["file"] = validate_governance(
+            {key: value for key, value in valid_members["file"].items() if key != "file"}
+        )
+    return valid_members
 
 
 def validate_contract(facet: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -70,14 +72,14 @@ def validate_contract(facet: Mapping[str, Any]) -> dict[str, Any] | None:
 
 def _valid_members(facet: Mapping[str, Any], types: Mapping[str, Any]) -> dict[str, Any]:
     """Return the known members with valid values; all other members are dropped."""
-    valid = {}
+    valid_members = {}
     for key, value in facet.items():
         if key in types:
             try:
-                valid[key] = msgspec.convert(value, types[key])
+                valid_members[key] = msgspec.convert(value, types[key])
             except msgspec.ValidationError:
                 continue
-    return valid
+    return valid_members
 
 
 #: Lists whose order has no meaning.
@@ -144,7 +146,7 @@ def asset_content(facet: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def access_tag(namespace: str, name: str) -> str:
-    """Return the name of the tag that selects an asset in policies; it is valid in policy conditions."""
+    """Return the name of the tag that selects an asset in policies; the name is valid in policy conditions."""
     suffix = digest(f"{namespace}\0{name}".encode()).hex()[:8]
     return f"{_NOT_WORD.sub('_', name)[:100]}_{suffix}"
 

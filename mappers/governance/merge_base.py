@@ -28,13 +28,13 @@ class MergeBase(NamedTuple):
         return {path: self._remote_value(path, remote.get(path), to_local_value) for path in {*remote, *self.sent}}
 
     def _remote_value(self, path: FieldPath, remote: FieldValue, to_local_value: ToLocalValue) -> FieldValue:
-        sent, read = self.sent.get(path), self.read.get(path)
-        if isinstance(remote, frozenset) or isinstance(sent, frozenset):
+        sent_value, read_value = self.sent.get(path), self.read.get(path)
+        if isinstance(remote, frozenset) or isinstance(sent_value, frozenset):
             # Elements that the server did not accept are missing from the start, which is not a remote change.
-            rejected_elements = as_set(sent) - as_set(read)
+            rejected_elements = as_set(sent_value) - as_set(read_value)
             return as_set(remote) | rejected_elements
-        if path in self.sent and equal_values(remote, read):
-            return sent
+        if path in self.sent and equal_values(remote, read_value):
+            return sent_value
         return to_local_value(path, remote)
 
 
@@ -74,25 +74,25 @@ def next_base(
     Missing set elements are never added to the base, so they are retried.
     """
     pending_paths = {conflict.path for conflict in changes.conflicts} | changes.fields.keys()
-    sent: dict[FieldPath, FieldValue] = {}
-    read: dict[FieldPath, FieldValue] = {}
+    sent_fields: dict[FieldPath, FieldValue] = {}
+    read_fields: dict[FieldPath, FieldValue] = {}
     for path in {*previous.sent, *local}:
         value = local.get(path)
         is_pending_scalar = path in pending_paths and not isinstance(value, frozenset)
         if path in unapplied.fields or is_pending_scalar:
             if path in previous.sent:
-                sent[path], read[path] = previous.sent[path], previous.read.get(path)
+                sent_fields[path], read_fields[path] = previous.sent[path], previous.read.get(path)
         elif isinstance(value, frozenset):
-            accepted = value - unapplied.missing.get(path, frozenset())
+            accepted_elements = value - unapplied.missing.get(path, frozenset())
             removed_remotely: frozenset[str] = frozenset()
             if path in changes.fields:
                 # Still in the file: kept in the base, so that the removal is seen as a remote change again.
                 removed_remotely = as_set(previous.read.get(path)) - as_set(changes.fields[path])
-            sent[path] = accepted
-            read[path] = accepted & (as_set(remote.get(path)) | removed_remotely)
+            sent_fields[path] = accepted_elements
+            read_fields[path] = accepted_elements & (as_set(remote.get(path)) | removed_remotely)
         elif value is not None:
-            sent[path], read[path] = value, remote.get(path)
-    return MergeBase(sent, read, previous.remote_id)
+            sent_fields[path], read_fields[path] = value, remote.get(path)
+    return MergeBase(sent_fields, read_fields, previous.remote_id)
 
 
 def encode_fields(fields: FieldValues) -> StoredFields:
@@ -103,6 +103,6 @@ def encode_fields(fields: FieldValues) -> StoredFields:
     ]
 
 
-def decode_fields(stored: StoredFields) -> dict[FieldPath, FieldValue]:
+def decode_fields(stored_fields: StoredFields) -> dict[FieldPath, FieldValue]:
     """Convert stored fields back to field values."""
-    return {tuple(path): frozenset(value) if isinstance(value, list) else value for path, value in stored}
+    return {tuple(path): frozenset(value) if isinstance(value, list) else value for path, value in stored_fields}

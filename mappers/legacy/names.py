@@ -97,10 +97,10 @@ def _without_login(url: str, path: str, notes: list[str]) -> str:
     """Remove user and password from a URL, because names are visible to all users."""
     if not _URL.fullmatch(url) or url.lower().startswith(_CONTAINER_URLS):
         return url
-    cleaned = _LOGIN.sub("", url, count=1)
-    if cleaned != url:
+    cleaned_url = _LOGIN.sub("", url, count=1)
+    if cleaned_url != url:
         notes.append(f"{path} contained a login, which was removed")
-    return cleaned
+    return cleaned_url
 
 
 def _name_from_url(name: str) -> DatasetName | None:

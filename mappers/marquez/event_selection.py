@@ -33,9 +33,9 @@ def select_events(events: Sequence[Mapping[str, Any]]) -> list[int]:
         for key in _fact_keys(event):
             first_index.setdefault(key, index)
             last_index[key] = index
-    selected = {0, *first_index.values(), *last_index.values()}
-    final = max(selected, key=lambda index: (_STATE_RANK.get(_event_type(events[index]), 0), index))
-    return [*sorted(selected - {final}), final]
+    selected_indexes = {0, *first_index.values(), *last_index.values()}
+    final_index = max(selected_indexes, key=lambda index: (_STATE_RANK.get(_event_type(events[index]), 0), index))
+    return [*sorted(selected_indexes - {final_index}), final_index]
 
 
 def _event_type(event: Mapping[str, Any]) -> str:

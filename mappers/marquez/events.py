@@ -41,19 +41,21 @@ def accepted_facets(facets: Mapping[str, Any], owner: str) -> dict[str, Any]:
     for name, facet in facets.items():
         if not isinstance(facet, dict):
             continue
-        required = _REQUIRED_MEMBERS[owner].get(name, {})
-        completed = _complete_deletion(facet, required) if facet.get("_deleted") is True else facet
-        if _is_complete(completed, required) and (owner != "dataset" or _has_item_names(name, completed)):
-            accepted[name] = completed
+        required_members = _REQUIRED_MEMBERS[owner].get(name, {})
+        completed_facet = _complete_deletion(facet, required_members) if facet.get("_deleted") is True else facet
+        if _is_complete(completed_facet, required_members) and (
+            owner != "dataset" or _has_item_names(name, completed_facet)
+        ):
+            accepted[name] = completed_facet
     return accepted
 
 
-def _complete_deletion(facet: Mapping[str, Any], required: Mapping[str, Any]) -> dict[str, Any]:
-    return {**{key: value for key, value in required.items() if value != {}}, **facet}
+def _complete_deletion(facet: Mapping[str, Any], required_members: Mapping[str, Any]) -> dict[str, Any]:
+    return {**{key: value for key, value in required_members.items() if value != {}}, **facet}
 
 
-def _is_complete(facet: Mapping[str, Any], required: Mapping[str, Any]) -> bool:
-    return all(facet.get(key) is not None for key in required)
+def _is_complete(facet: Mapping[str, Any], required_members: Mapping[str, Any]) -> bool:
+    return all(facet.get(key) is not None for key in required_members)
 
 
 def _has_item_names(name: str, facet: Mapping[str, Any]) -> bool:
@@ -66,8 +68,8 @@ def _has_item_names(name: str, facet: Mapping[str, Any]) -> bool:
 
 def run_event(body: bytes, micros: int, run_uuid: str) -> dict[str, Any]:
     """Build a run event with all members that Marquez requires."""
-    decoded = _replace_nul(msgspec.json.decode(body.removeprefix(b"\xef\xbb\xbf")))
-    event = _normalized_event(decoded, micros, "RunEvent")
+    decoded_event = _replace_nul(msgspec.json.decode(body.removeprefix(b"\xef\xbb\xbf")))
+    event = _normalized_event(decoded_event, micros, "RunEvent")
     event["run"] = {**event["run"], "runId": run_uuid}
     return event
 
@@ -108,7 +110,7 @@ def restore_exponents(value: Any) -> Any:
 
 
 def is_streaming(event: Mapping[str, Any]) -> bool:
-    """Return whether an event belongs to a streaming job; Marquez creates its versions while a run is in progress."""
+    """Return whether an event belongs to a streaming job, whose versions Marquez creates during a run."""
     job_type = ((event.get("job") or {}).get("facets") or {}).get("jobType")
     return isinstance(job_type, dict) and str(job_type.get("processingType")).upper() == "STREAMING"
 

@@ -55,16 +55,16 @@ def add_steward_facets(
     governance_by_dataset: Mapping[tuple[str, str], Mapping[str, Any]],
 ) -> dict[str, Any]:
     """Add declared job facets and dataset governance to a run event, so that Marquez does not erase them."""
-    completed = dict(event)
+    completed_event = dict(event)
     if declared_job_facets:
         job_facets = {**add_base_fields(declared_job_facets), **(event["job"].get("facets") or {})}
-        completed["job"] = {**event["job"], "facets": job_facets}
+        completed_event["job"] = {**event["job"], "facets": job_facets}
     for side in ("inputs", "outputs"):
-        completed[side] = [
+        completed_event[side] = [
             _add_governance(dataset, governance_by_dataset.get((dataset["namespace"], dataset["name"]), {}))
             for dataset in event[side]
         ]
-    return completed
+    return completed_event
 
 
 def _add_governance(dataset: dict[str, Any], governance: Mapping[str, Any]) -> dict[str, Any]:

@@ -114,7 +114,7 @@ def _dataset_names(dataset_ids: Any) -> list[dict[str, str]]:
 
 
 def _last_change_micros(entity: Mapping[str, Any]) -> int:
-    """Return the time of the last change, or 0 if it is out of range, for example because its unit is wrong."""
+    """Return the time of the last change, or 0 if the time is out of range, for example because of a wrong unit."""
     for key in ("updatedAt", "createdAt"):
         with suppress(ValueError):
             micros, _ = parse_timestamp(str(entity.get(key)))

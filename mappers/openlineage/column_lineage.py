@@ -59,9 +59,9 @@ def read_column_lineage_facet(facet: ParsedFacet, notes: list[str]) -> ColumnLin
     content = facet_value(facet, ColumnLineageFacet, notes)
     if content is None:
         return None
-    cached = _entries_by_digest.get(facet.digest)
-    if cached is not None:
-        return cached
+    cached_entries = _entries_by_digest.get(facet.digest)
+    if cached_entries is not None:
+        return cached_entries
     entries = _facet_entries(content)
     return _entries_by_digest.put(facet.digest, entries, 1 + len(entries.entries))
 
@@ -167,9 +167,9 @@ _lineage_sets: BoundedCache[tuple[str, bytes, bytes, bytes], _LineageSet] = Boun
 def _lineage_set(org: str, entries: ColumnLineageEntries, job_id: bytes, target_id: bytes) -> _LineageSet:
     """Compute the ids of entries for a job and target; metadata columns are left out."""
     key = (org, entries.key, job_id, target_id)
-    cached = _lineage_sets.get(key)
-    if cached is not None:
-        return cached
+    cached_set = _lineage_sets.get(key)
+    if cached_set is not None:
+        return cached_set
     data_entries = (entry for entry in entries.entries if entry.source_field not in METADATA_COLUMNS)
     identified_entries = tuple(_entry_with_id(org, entry, job_id, target_id) for entry in data_entries)
     members = b"".join(sorted({entry.lineage_id for entry in identified_entries}))

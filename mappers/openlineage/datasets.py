@@ -105,11 +105,11 @@ def _map_succession(
     context: DatasetContext,
 ) -> None:
     """Retire the previous name of a renamed dataset, and record its successor."""
-    previous = lifecycle.previousIdentifier
-    if previous is None:
+    previous_identifier = lifecycle.previousIdentifier
+    if previous_identifier is None:
         builder.notes.append("RENAME without previousIdentifier: no dataset to retire")
         return
-    source = builder.reference_dataset(previous.namespace, previous.name)
+    source = builder.reference_dataset(previous_identifier.namespace, previous_identifier.name)
     if source.id != target.id:
         builder.rows.append(builder.dataset_row(source)._replace(retired_at=builder.micros))
         builder.rows.append(DatasetSuccessionRow(builder.org, source.id, target.id, context.run_id, builder.micros))
@@ -130,7 +130,7 @@ def _map_symlinks(builder: RowBuilder, dataset: ParsedDataset, entity: Canonical
 
 
 def _map_input(builder: RowBuilder, dataset: ParsedDataset, entity: CanonicalEntity, context: DatasetContext) -> None:
-    """Add the input of a run, the edge from it, and its facets."""
+    """Add an input of a run with its edge and its facets."""
     columns = statistics_columns(builder, dataset.input_facets.get("inputStatistics"))
     version = facet_value(dataset.facets.get("version"), facet_types.DatasetVersionFacet, builder.notes)
     if version:
@@ -152,7 +152,7 @@ def _map_input(builder: RowBuilder, dataset: ParsedDataset, entity: CanonicalEnt
 def _map_output(
     builder: RowBuilder, dataset: ParsedDataset, entity: CanonicalEntity, context: DatasetContext, change: str | None
 ) -> None:
-    """Add the output of a run, the edge to it, and its facets."""
+    """Add an output of a run with its edge and its facets."""
     dropped_at = builder.micros if change == "DROP" else None
     change_order = builder.assertion_order(0, digest(change.encode())) if change else None
     builder.rows.append(

@@ -120,10 +120,10 @@ def normalize_run_uuid(run_id: str, job: tuple[str, str], notes: list[str]) -> s
 def _replace_nul(body: bytes, notes: list[str]) -> bytes:
     if b"\\u0000" not in body:
         return body
-    replaced = _NUL.sub(rb"\1\\ufffd", body)
-    if replaced != body:
+    replaced_body = _NUL.sub(rb"\1\\ufffd", body)
+    if replaced_body != body:
         notes.append("U+0000 was replaced by U+FFFD")
-    return replaced
+    return replaced_body
 
 
 def _resolve_kind(envelope: _Envelope, notes: list[str]) -> None:

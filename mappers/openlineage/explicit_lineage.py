@@ -89,7 +89,7 @@ def _map_dataset_target(
 
 
 def _map_job_target(builder: RowBuilder, entry: LineageEntry, asserter: LineageAsserter) -> None:
-    """Add the edges to a target job; a target without a name is the asserting job."""
+    """Add the edges to a target job; a target without a name is the job that asserts the lineage."""
     target_id = asserter.job_id
     if entry.namespace and entry.name:
         target_id = builder.reference_job(entry.namespace, entry.name).id

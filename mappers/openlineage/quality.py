@@ -27,9 +27,11 @@ def quality_score(counts_by_status: Mapping[str, int]) -> float | None:
     The score is the share of passed checks; a warning counts as half, and skipped checks are ignored. The score is
     None if no check passed, warned or failed.
     """
-    passed, warned, failed = (counts_by_status.get(status, 0) for status in ("PASS", "WARN", "FAIL"))
-    total = passed + warned + failed
-    return round(100 * (passed + warned / 2) / total, 1) if total else None
+    passed_count, warned_count, failed_count = (
+        counts_by_status.get(status, 0) for status in ("PASS", "WARN", "FAIL")
+    )
+    total = passed_count + warned_count + failed_count
+    return round(100 * (passed_count + warned_count / 2) / total, 1) if total else None
 
 
 def map_assertions(

@@ -122,8 +122,8 @@ def _add_referenced_run(
     builder.rows.append(
         RunRow(builder.org, run_id, uuid, builder.assertion_order(1, job.id), job.id, builder.micros, builder.micros)
     )
-    for owner_id, forwarded in ((run_id, run_ref.facets), (job.id, job_ref.facets)):
-        builder.add_facets(owner_id, parse_facets(forwarded, "parent", builder.notes), Rank.MENTION)
+    for owner_id, forwarded_facets in ((run_id, run_ref.facets), (job.id, job_ref.facets)):
+        builder.add_facets(owner_id, parse_facets(forwarded_facets, "parent", builder.notes), Rank.MENTION)
     return uuid, run_id, job
 
 

@@ -76,7 +76,7 @@ def map_output_version(
 
 
 def map_reported_version(builder: RowBuilder, dataset: ParsedDataset, entity: CanonicalEntity) -> None:
-    """Map a version that a DatasetEvent reports, without a known writer."""
+    """Map a version that a DatasetEvent reports; the writer of the version is unknown."""
     version = facet_value(dataset.facets.get("version"), facet_types.DatasetVersionFacet, builder.notes)
     if version:
         writer_id = name_based_id("reported version", entity.id.hex(), version.datasetVersion)
@@ -95,12 +95,12 @@ def bounded_version(builder: RowBuilder, tag: str) -> str:
 def _path_columns(builder: RowBuilder, dataset: ParsedDataset) -> dict[str, Any]:
     """Return the columns of a reported path, or no columns if no path was reported."""
     facet = dataset.facets.get("lineageBridge_path")
-    reported = facet_value(facet, facet_types.DatasetPathFacet, builder.notes)
+    path_facet = facet_value(facet, facet_types.DatasetPathFacet, builder.notes)
     if facet is not None and is_deleted(facet):
         return {"path_order": builder.assertion_order(0, facet.digest)}
-    if facet is None or reported is None:
+    if facet is None or path_facet is None:
         return {}
-    return {"path_order": builder.assertion_order(0, facet.digest), "path": reported.path}
+    return {"path_order": builder.assertion_order(0, facet.digest), "path": path_facet.path}
 
 
 def _idempotency_key_columns(builder: RowBuilder, dataset: ParsedDataset) -> dict[str, Any]:

@@ -29,10 +29,12 @@ def apply_pivot(pivot: exp.Expression, scope: Scope, relation: Relation, analyze
     key_sources = frozenset().union(*(find_sources(key, scope, analyzer, CONDITIONAL) for key in pivot_keys))
     other_columns = exclude_columns(relation.columns, _column_names([*pivot.expressions, *pivot_keys]))
     group_keys = NO_SOURCES.union(*(apply_transformation(column.sources, GROUP_BY) for column in other_columns))
-    pivoted = [
+    pivoted_columns = [
         RelationColumn(identifier.name, value_sources | key_sources) for identifier in pivot.args.get("columns") or ()
     ]
-    return Relation((*other_columns, *pivoted), relation.dataset_level | group_keys, relation.incomplete_views)
+    return Relation(
+        (*other_columns, *pivoted_columns), relation.dataset_level | group_keys, relation.incomplete_views
+    )
 
 
 def _apply_unpivot(pivot: exp.Expression, scope: Scope, relation: Relation, analyzer: SubqueryAnalyzer) -> Relation:
@@ -178,5 +180,5 @@ class FromClause:
                 *(apply_transformation(column.sources, TRANSFORMATION) for column in join_columns)
             )
             return RelationColumn(left_column.name if left_column else name, sources)
-        preserved = right_column if node.side == "RIGHT" else left_column
-        return preserved or RelationColumn(name, NO_SOURCES)
+        preserved_column = right_column if node.side == "RIGHT" else left_column
+        return preserved_column or RelationColumn(name, NO_SOURCES)

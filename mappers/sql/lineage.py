@@ -147,18 +147,18 @@ class _QueryAnalyzer:
 def _merge_columns(left: Relation, right: Relation, *, by_name: bool) -> list[RelationColumn]:
     """Merge the columns of two relations by position or by name."""
     if by_name:
-        merged = []
+        merged_columns = []
         for column in left.columns:
             matches = right.columns_named(column.name)
             sources = column.sources.union(*(match.sources for match in matches))
-            merged.append(RelationColumn(column.name, sources))
-        return merged + [column for column in right.columns if not left.columns_named(column.name)]
+            merged_columns.append(RelationColumn(column.name, sources))
+        return merged_columns + [column for column in right.columns if not left.columns_named(column.name)]
     if left.incomplete_views is not None or right.incomplete_views is not None:
         return list(left.columns)
     # A different number of columns is reported as a problem, so surplus columns need no sources from the right.
-    paired = zip(left.columns, right.columns, strict=False)
-    merged = [RelationColumn(column.name, column.sources | match.sources) for column, match in paired]
-    return [*merged, *left.columns[len(merged) :]]
+    column_pairs = zip(left.columns, right.columns, strict=False)
+    merged_columns = [RelationColumn(column.name, column.sources | match.sources) for column, match in column_pairs]
+    return [*merged_columns, *left.columns[len(merged_columns) :]]
 
 
 def _values_relation(query: exp.Values) -> Relation:

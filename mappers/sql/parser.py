@@ -74,13 +74,14 @@ def _parse_single_query(sql: str) -> exp.Expression:
     tokens = dialect.tokenize(sql)
     _reject_other_statements(tokens)
     (statement, *_) = _parse_statements(dialect, tokens, sql)
+    position = _token_position(tokens[0])
     if isinstance(statement, exp.Select) and statement.args.get("into"):
-        raise InvalidSql(f"{_token_position(tokens[0])}: SELECT INTO writes a table: a step only reads")
+        raise InvalidSql(f"{position}: SELECT INTO writes a table: a step can only read")
     if not isinstance(statement, exp.Query | exp.Values):
         keyword = statement.key.upper() if statement else "this"
-        raise InvalidSql(f"{_token_position(tokens[0])}: {keyword} is not a query: a step is one SELECT")
+        raise InvalidSql(f"{position}: {keyword} is not a query: a step must be a single SELECT")
     if isinstance(statement, exp.Select) and not statement.expressions:
-        raise InvalidSql(f"{_token_position(tokens[0])}: the select list is empty")
+        raise InvalidSql(f"{position}: the select list is empty")
     return statement
 
 
@@ -97,9 +98,11 @@ def _reject_other_statements(tokens: Sequence[Token]) -> None:
     """Reject tokens that are not a single query, before they are parsed."""
     if not tokens:
         raise InvalidSql("line 1, column 1: the query is empty")
-    if tokens[0].token_type not in _QUERY_STARTS:
+    first_token = tokens[0]
+    if first_token.token_type not in _QUERY_STARTS:
+        keyword = _abbreviate(first_token.text)
         raise InvalidSql(
-            f"{_token_position(tokens[0])}: {_abbreviate(tokens[0].text)} cannot start a query: a step is one SELECT"
+            f"{_token_position(first_token)}: {keyword} cannot start a query: a step must be a single SELECT"
         )
     for token, next_token in pairwise(tokens):
         if token.token_type is next_token.token_type is TokenType.L_BRACE:
@@ -107,7 +110,9 @@ def _reject_other_statements(tokens: Sequence[Token]) -> None:
                 f"{_token_position(token)}: double braces are template syntax, not SQL: write parameters as :name"
             )
         if token.token_type is TokenType.SEMICOLON and next_token.token_type is not TokenType.SEMICOLON:
-            raise InvalidSql(f"{_token_position(next_token)}: this is a second statement: a step is one SELECT")
+            raise InvalidSql(
+                f"{_token_position(next_token)}: this is a second statement: a step must be a single SELECT"
+            )
 
 
 def _token_position(token: Token) -> str:
@@ -134,8 +139,8 @@ def _syntax_error(sql: str, error: SqlglotError) -> InvalidSql:
         column = max(int(first_error.get("col") or 1) - len(token_text) + 1, 1)
         return InvalidSql(f"line {first_error.get('line') or 1}, column {column}: {problem[0].lower()}{problem[1:]}")
     # The text cannot be tokenized: a quote or a comment is not closed.
-    stripped = sql.rstrip()
-    line, column = stripped.count("\n") + 1, len(stripped) - stripped.rfind("\n") - 1
+    stripped_sql = sql.rstrip()
+    line, column = stripped_sql.count("\n") + 1, len(stripped_sql) - stripped_sql.rfind("\n") - 1
     return InvalidSql(f"line {line}, column {max(column, 1)}: a quote, a name or a comment is not closed")
 
 

@@ -48,8 +48,10 @@ class Relation(NamedTuple):
             return self
         if self.incomplete_views is not None and len(self.columns) < len(names):
             return Relation(tuple(RelationColumn(name, NO_SOURCES) for name in names), self.dataset_level)
-        renamed = (RelationColumn(name, column.sources) for name, column in zip(names, self.columns, strict=False))
-        return Relation((*renamed, *self.columns[len(names) :]), self.dataset_level)
+        renamed_columns = (
+            RelationColumn(name, column.sources) for name, column in zip(names, self.columns, strict=False)
+        )
+        return Relation((*renamed_columns, *self.columns[len(names) :]), self.dataset_level)
 
 
 def view_relation(view: str, columns: Sequence[str] | None) -> Relation:
@@ -163,44 +165,49 @@ class Scope:
                 yield relation, parts[length], parts[length + 1 :]
 
     def _from_row(self, parts: Sequence[str]) -> Iterator[ColumnSources | UnresolvedName]:
-        columns = [column for column in self.row if column.matches(parts[0])]
+        """Look up an unqualified name, which may be followed by fields, in the FROM clause."""
+        name, *fields = parts
+        columns = [column for column in self.row if column.matches(name)]
         if len(columns) > 1:
             relation_names = [
-                ".".join(member.name) for member in self.relations if member.relation.columns_named(parts[0])
+                ".".join(member.name) for member in self.relations if member.relation.columns_named(name)
             ]
             owners = " and in ".join(filter(None, relation_names))
-            yield UnresolvedName(f"column {parts[0]} is ambiguous: it is in {owners}")
+            yield UnresolvedName(f"column {name} is ambiguous: it is in {owners}")
         elif columns:
-            yield _field_sources(columns[0].sources, parts[1:])
+            yield _field_sources(columns[0].sources, fields)
 
     def _from_outputs(self, parts: Sequence[str]) -> Iterator[ColumnSources]:
+        """Look up an unqualified name, which may be followed by fields, in the select list."""
+        name, *fields = parts
         for column in self.outputs:
-            if column.matches(parts[0]):
-                yield _field_sources(column.sources, parts[1:])
+            if column.matches(name):
+                yield _field_sources(column.sources, fields)
 
     def _from_incomplete_views(self, parts: Sequence[str]) -> Iterator[ColumnSources]:
         """Assume that a column exists in a relation with unknown columns."""
-        for relation, name, fields in self._qualified_columns(parts):
+        for relation, qualified_name, fields in self._qualified_columns(parts):
             if relation.incomplete_views is not None:
-                yield _field_sources(relation.assume_column(name), fields)
+                yield _field_sources(relation.assume_column(qualified_name), fields)
         incomplete = [member.relation for member in self.relations if member.relation.incomplete_views is not None]
         is_qualified = len(parts) > 1 and self.find_relation(parts[:-1]) is not None
         if incomplete and not is_qualified:
-            sources = incomplete[0].assume_column(parts[0]) if len(incomplete) == 1 else NO_SOURCES
-            yield _field_sources(sources, parts[1:])
+            name, *fields = parts
+            sources = incomplete[0].assume_column(name) if len(incomplete) == 1 else NO_SOURCES
+            yield _field_sources(sources, fields)
 
     def _unknown_column_message(self, parts: Sequence[str]) -> str:
         """Format the error for an unknown column, with the relations searched and the most similar name."""
-        searched = [member for member in self.relations if member.matches(parts[:-1])]
+        searched_relations = [member for member in self.relations if member.matches(parts[:-1])]
         name = parts[-1]
-        if not searched:
-            searched = self.relations
+        if not searched_relations:
+            searched_relations = self.relations
             name = ".".join(parts)
         names_by_lower_case: dict[str, str] = {}
-        for member in searched:
+        for member in searched_relations:
             for column in member.relation.columns:
                 names_by_lower_case.setdefault(column.name.lower(), column.name)
-        relation_names = dict.fromkeys(".".join(member.name) or "a subquery" for member in searched)
+        relation_names = dict.fromkeys(".".join(member.name) or "a subquery" for member in searched_relations)
         message = f"there is no column {name} in {', '.join(relation_names) or 'no view'}"
         matches = get_close_matches(parts[-1].lower(), names_by_lower_case, n=1, cutoff=0.0)
         if matches:

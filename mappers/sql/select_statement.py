@@ -71,7 +71,7 @@ class SelectStatement:
         return sources | self._clause_sources("qualify", FILTER)
 
     def _output_columns(self, item: exp.Expression) -> list[RelationColumn]:
-        """Return the columns of one item in the select list; notes the views whose columns `*` cannot list."""
+        """Return the columns of one item in the select list; records the views that `*` cannot expand."""
         if isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star)):
             columns, incomplete_views = expand_star(item, self._scope, self._analyzer)
             self._incomplete_views.append(incomplete_views)

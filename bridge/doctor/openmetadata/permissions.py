@@ -34,10 +34,10 @@ def check(client: OpenMetadataClient, settings: OpenMetadataSettings) -> Iterato
         message = f"unknown: the server does not report the user's permissions{reason}"
         yield Finding(Level.warning, "rights", message, "check the policies of the bot in OpenMetadata")
         return
-    missing = _missing_permissions(permissions, settings, _REQUIRED_KINDS)
+    missing_required = _missing_permissions(permissions, settings, _REQUIRED_KINDS)
     missing_optional = _missing_permissions(permissions, settings, _OPTIONAL_KINDS)
     if settings.sync.track_lineage and not _can_edit_lineage(permissions):
-        missing.append("EditLineage of lineage")
+        missing_required.append("EditLineage of lineage")
     missing_delete = [
         f"Delete of {kind}" for kind in _DELETED_KINDS if permissions.get(kind, {}).get("Delete") != _ALLOWED
     ]
@@ -47,8 +47,8 @@ def check(client: OpenMetadataClient, settings: OpenMetadataSettings) -> Iterato
         for operation in _required_operations(kind, settings)
         if permissions.get(kind, {}).get(operation) in _CONDITIONAL
     ]
-    if missing:
-        yield Finding(Level.error, "rights", f"missing: {', '.join(missing)}", _POLICY_REMEDY)
+    if missing_required:
+        yield Finding(Level.error, "rights", f"missing: {', '.join(missing_required)}", _POLICY_REMEDY)
     if missing_optional:
         message = f"missing for optional kinds: {', '.join(missing_optional)}"
         yield Finding(Level.warning, "rights", message, _POLICY_REMEDY)
@@ -58,7 +58,7 @@ def check(client: OpenMetadataClient, settings: OpenMetadataSettings) -> Iterato
     if conditional:
         message = f"depends on the entity: {', '.join(conditional)}"
         yield Finding(Level.warning, "rights", message, "check the conditions in the policies of the bot")
-    if not (missing or missing_optional or missing_delete or conditional):
+    if not (missing_required or missing_optional or missing_delete or conditional):
         yield Finding(Level.ok, "rights", _sufficient_message(permissions))
 
 

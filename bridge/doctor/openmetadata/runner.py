@@ -81,12 +81,12 @@ def check_openmetadata(settings: OpenMetadataSettings, now: Callable[[], float] 
 
 
 def _find_missing_settings(settings: OpenMetadataSettings) -> Iterator[Finding]:
-    for section, missing in (
+    for section, missing_setting in (
         ("server", settings.server.missing_setting()),
         ("auth", settings.auth.missing_setting()),
     ):
-        if missing is not None:
-            message = f"openmetadata.{section}.{missing.key} {missing.message}"
+        if missing_setting is not None:
+            message = f"openmetadata.{section}.{missing_setting.key} {missing_setting.message}"
             yield Finding(Level.error, "settings", message, "configs/openmetadata.yaml lists every key")
 
 

@@ -103,7 +103,7 @@ def check_version(version: str) -> Finding:
         "run statuses lack inputs, outputs and errors": features.rich_statuses,
         "edges are written by ID only": features.edges_by_name,
     }
-    limitations = [limitation for limitation, supported in supported_by_limitation.items() if not supported]
+    limitations = [limitation for limitation, is_supported in supported_by_limitation.items() if not is_supported]
     message = "; ".join([f"{version} is supported, but lineage-bridge is tested with 2.0", *limitations])
     return Finding(Level.warning, "version", message, "check the synced entities, or use OpenMetadata 2.0")
 

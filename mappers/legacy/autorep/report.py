@@ -144,7 +144,7 @@ class _ReportParser:
             self._add_alarm(details.strip()[:80], None)
 
     def _add_event(self, match: "re.Match[str]") -> None:
-        """Add an event to the newest row; the name of a pending alarm has the format of an event."""
+        """Add an event to the newest row; after the start of an alarm, the line may name the alarm instead."""
         name = match["event"]
         if self._alarm_is_pending and not name.startswith("[") and name not in _STATUSES:
             self._alarm_is_pending = False

@@ -28,20 +28,20 @@ def infer_upstream_runs(
     A condition tests the states of jobs, not of runs, so the links are marked as inferred.
     """
     links: list[dict[str, Any]] = []
-    for awaited in context.awaited_statuses.get(row.name, ()):
-        upstream = rows_by_name.get(awaited.job)
-        if awaited.instance is not None or upstream is None:
+    for condition in context.awaited_statuses.get(row.name, ()):
+        upstream = rows_by_name.get(condition.job)
+        if condition.instance is not None or upstream is None:
             continue  # the upstream job belongs to another instance or is not in the report
         if upstream.end is None or upstream.run is None or row.start is None:
             continue
         upstream_end = parse_report_time(upstream.end, context.order, context.zone)
         start = parse_report_time(row.start, context.order, context.zone)
         # A lookback of zero means since the last end of this job, which the report does not contain.
-        max_age = timedelta(minutes=awaited.lookback) if awaited.lookback else timedelta.max
+        max_age = timedelta(minutes=condition.lookback) if condition.lookback else timedelta.max
         is_in_lookback = timedelta(0) <= start - upstream_end <= max_age
-        if not is_in_lookback or upstream.status not in _SATISFIES[awaited.predicate]:
+        if not is_in_lookback or upstream.status not in _SATISFIES[condition.predicate]:
             continue
-        job = {"namespace": f"autosys://{context.instance}", "name": awaited.job}
+        job = {"namespace": f"autosys://{context.instance}", "name": condition.job}
         links.append({"job": job, "run": {"runId": format_run_id(upstream.run, upstream.attempt)}, "inferred": True})
     return links
 
@@ -81,8 +81,8 @@ def _warnings(row: ReportRow, bodies: list[JsonObject]) -> Iterator[Diagnostic]:
         names = ", ".join(alarm.name for alarm in row.alarms)
         yield Diagnostic(row.file, row.line, "warning", f"{row.name}: {names}: alarm without an imported run")
     if [body["eventType"] for body in bodies] == ["OTHER"] and (row.end is not None or row.status in ENDED):
-        missing = "its end" if row.status in ENDED else "the outcome of its last run"
-        message = f"{row.name}: is {_status_name(row)}, but {missing} is not reported: imported as started"
+        missing_detail = "its end" if row.status in ENDED else "the outcome of its last run"
+        message = f"{row.name}: is {_status_name(row)}, but {missing_detail} is not reported: imported as started"
         yield Diagnostic(row.file, row.line, "warning", message)
     if not bodies and row.end is not None:
         message = f"{row.name}: is {_status_name(row)}, but its start is not reported: not imported"

@@ -113,7 +113,7 @@ def is_subcommand(name: str) -> bool:
 
 
 def is_valid_attribute(attribute: str, subcommand: str) -> bool:
-    """Return whether the type of object that a subcommand changes has an attribute; True for unknown types."""
+    """Return whether an attribute is valid for the object type of a subcommand; True for unknown types."""
     _, _, object_type = subcommand.partition("_")
-    valid = ATTRIBUTES if object_type in {"job", "box"} else _OBJECT_ATTRIBUTES.get(object_type)
-    return valid is None or attribute in valid
+    valid_attributes = ATTRIBUTES if object_type in {"job", "box"} else _OBJECT_ATTRIBUTES.get(object_type)
+    return valid_attributes is None or attribute in valid_attributes

@@ -189,7 +189,7 @@ def _has_status(status: str, predicate: StatusPredicate) -> bool:
 def _is_recent(
     state: JobState, condition: StatusCondition | ExitCodeCondition, now: float, own_end: float | None
 ) -> bool:
-    """Return whether a job ended within the lookback; zero means since the last end of the waiting job."""
+    """Return whether a job ended within the lookback; a lookback of zero begins at the waiting job's last end."""
     if condition.lookback is None:
         return True
     if state.ended is None:

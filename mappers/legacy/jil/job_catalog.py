@@ -43,14 +43,14 @@ class JobDefinition:
     def set_attributes(self, attributes: Iterable[Attribute]) -> list[Attribute]:
         """Set a statement's attributes; returns the attributes that contradict earlier ones in the statement."""
         contradictions = []
-        seen: set[str] = set()
+        seen_names: set[str] = set()
         for attribute in attributes:
             if attribute.name in _ACCUMULATED:
                 self.accumulated.setdefault(attribute.name, []).append(attribute.value)
                 continue
-            if attribute.name in seen and self.values.get(attribute.name) != attribute.value:
+            if attribute.name in seen_names and self.values.get(attribute.name) != attribute.value:
                 contradictions.append(attribute)
-            seen.add(attribute.name)
+            seen_names.add(attribute.name)
             if attribute.value in _REMOVING_VALUES:
                 self.values.pop(attribute.name, None)
             else:
@@ -121,9 +121,9 @@ class JobCatalog:
 
     def _insert_job(self, statement: Statement) -> None:
         """Define a job; a second definition is reported and replaces the first."""
-        previous = self.jobs.get(statement.subject)
-        if previous is not None:
-            first_position = f"{previous.file}:{previous.line}"
+        previous_job = self.jobs.get(statement.subject)
+        if previous_job is not None:
+            first_position = f"{previous_job.file}:{previous_job.line}"
             message = f"{statement.subject} is inserted twice, first in {first_position}: this definition is used"
             self._report(statement, "error", message)
         job = JobDefinition(statement.subject, statement.file, statement.line)
@@ -196,19 +196,19 @@ class JobCatalog:
     def _apply_object(self, verb: str, object_type: str, statement: Statement) -> None:
         """Insert, update or delete an object that is neither a job nor a global."""
         objects = self.objects.setdefault(object_type, {})
-        existing = objects.get(statement.subject)
+        existing_object = objects.get(statement.subject)
         if verb == "delete":
             if objects.pop(statement.subject, None) is None:
                 self._report(
                     statement, "warning", f"the {object_type} {statement.subject} is deleted, but does not exist"
                 )
             return
-        if verb == "update" and existing is None:
+        if verb == "update" and existing_object is None:
             self._report(
                 statement, "error", f"the {object_type} {statement.subject} is updated, but does not exist: ignored"
             )
             return
-        values = dict(existing.values) if existing and verb == "update" else {}
+        values = dict(existing_object.values) if existing_object and verb == "update" else {}
         for attribute in statement.attributes:
             if attribute.name == "machine" and "machine" in values:
                 values["machine"] += f", {attribute.value}"

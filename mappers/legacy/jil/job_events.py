@@ -109,10 +109,10 @@ def normalized_definition(job: JobDefinition, boxes: tuple[str, ...]) -> JsonObj
     values = _normalized_values(job.values)
     if job.override:
         values["override"] = ", ".join(f"{name}: {value}" for name, value in _normalized_values(job.override).items())
-    accumulated = {
+    accumulated_values = {
         name: [redact_command(value) for value in job.accumulated[name]] for name in sorted(job.accumulated)
     }
-    return {**values, **accumulated, "job_type": job.type, "boxes": list(boxes)}
+    return {**values, **accumulated_values, "job_type": job.type, "boxes": list(boxes)}
 
 
 def _normalized_values(values: Mapping[str, str]) -> dict[str, str]:

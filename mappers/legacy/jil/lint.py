@@ -180,7 +180,7 @@ def _find_cycles(catalog: JobCatalog, conditions: Mapping[str, Mapping[str, Cond
     waits_for = {
         name: _awaited_jobs(job_conditions.get("condition"), catalog) for name, job_conditions in conditions.items()
     }
-    visited: set[str] = set()
+    visited_jobs: set[str] = set()
     for start in waits_for:
         path: list[str] = []
         positions: dict[str, int] = {}
@@ -191,18 +191,18 @@ def _find_cycles(catalog: JobCatalog, conditions: Mapping[str, Mapping[str, Cond
             if not is_entering:
                 path.pop()
                 del positions[name]
-                visited.add(name)
+                visited_jobs.add(name)
                 continue
             if name in positions:
                 cycle = [*path[positions[name] :], name]
                 yield _diagnostic(catalog.jobs[name], "warning", f"waits in a cycle: {' <- '.join(cycle)}")
                 continue
-            if name in visited:
+            if name in visited_jobs:
                 continue
             positions[name] = len(path)
             path.append(name)
             pending.append((name, False))
-            pending += [(awaited, True) for awaited in waits_for[name]]
+            pending += [(awaited_job, True) for awaited_job in waits_for[name]]
 
 
 def _awaited_jobs(condition: Condition | None, catalog: JobCatalog) -> list[str]:

@@ -92,18 +92,18 @@ class _JilParser:
         index = 0
         while index < len(self._lines):
             line = self._lines[index]
-            stripped = line.strip(" \t\f\v\0\x1a\ufeff")
-            if stripped.startswith("/*"):
-                index, stripped = self._skip_comment(index, stripped)
-                if not stripped:
+            stripped_line = line.strip(" \t\f\v\0\x1a\ufeff")
+            if stripped_line.startswith("/*"):
+                index, stripped_line = self._skip_comment(index, stripped_line)
+                if not stripped_line:
                     index += 1
                     continue
-            if not stripped:
+            if not stripped_line:
                 self.line_kinds[index] = "blank"
-            elif stripped.startswith("#"):
+            elif stripped_line.startswith("#"):
                 self.line_kinds[index] = "comment"
             else:
-                self.line_kinds[index] = self._parse_line(stripped, index + 1)
+                self.line_kinds[index] = self._parse_line(stripped_line, index + 1)
             index += 1
         self._finish_statement()
 

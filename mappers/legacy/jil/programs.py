@@ -89,25 +89,25 @@ def _file_in_folder(folder: str | None, source: str | None, name: str) -> str | 
 def _split_arguments(name: str, arguments: Sequence[str | None]) -> _Arguments:
     """Separate options and their values from positional arguments."""
     options_with_value = _OPTIONS_WITH_VALUE.get(name, "").split()
-    parsed = _Arguments([], {})
-    remaining = iter(arguments)
-    for argument in remaining:
+    parsed_arguments = _Arguments([], {})
+    remaining_arguments = iter(arguments)
+    for argument in remaining_arguments:
         if argument is None or not argument.startswith("-") or argument == "-":
-            parsed.positional.append(argument)
+            parsed_arguments.positional.append(argument)
         elif argument == "--":
-            parsed.positional.extend(remaining)
+            parsed_arguments.positional.extend(remaining_arguments)
         elif argument in options_with_value:
-            parsed.options[argument] = next(remaining, None)
+            parsed_arguments.options[argument] = next(remaining_arguments, None)
         elif argument.startswith("--"):
             option, separator, value = argument.partition("=")
-            parsed.options[option] = value if separator else None
+            parsed_arguments.options[option] = value if separator else None
         else:
             first_option, last_option = argument[:2], f"-{argument[-1]}"
-            parsed.options[first_option] = argument[2:]
+            parsed_arguments.options[first_option] = argument[2:]
             # In `-rt DIR`, the last letter is an option with a value.
             if len(argument) > 2 and last_option in options_with_value and first_option not in options_with_value:
-                parsed.options[last_option] = next(remaining, None)
-    return parsed
+                parsed_arguments.options[last_option] = next(remaining_arguments, None)
+    return parsed_arguments
 
 
 def _option_datasets(arguments: Sequence[str | None], conventions: OptionConventions) -> DataFlow:
