@@ -187,8 +187,8 @@ def _run_spark_job(spark: SparkInstallation, url: str, home: Path) -> bool:
     """Run a plain Spark job on the published version of a dataset. Return True if the job succeeds."""
     lake = home / "lake"
     resolve_args = ("dataset", "resolve", str(lake / "revenue"), "--output", "json")
-    resolved = subprocess.run(_bridge_command(*resolve_args), stdout=subprocess.PIPE, check=True).stdout
-    path = json.loads(resolved)["path"]
+    resolved_json = subprocess.run(_bridge_command(*resolve_args), stdout=subprocess.PIPE, check=True).stdout
+    path = json.loads(resolved_json)["path"]
     folder = home / "top"
     folder.mkdir()
     log = folder / "spark.log"
@@ -236,8 +236,8 @@ def _replay_recorded_events(client: BridgeClient) -> None:
     for path in find_event_files([_RECORDED_EVENTS]):
         with open_event_file(path) as file:
             payloads += [record.payload for record in read_records(file)]
-    accepted = sum(response.status == 201 for response in client.send_all(payloads))
-    print(f"{accepted} of {len(payloads)} events accepted.", flush=True)
+    accepted_count = sum(response.status == 201 for response in client.send_all(payloads))
+    print(f"{accepted_count} of {len(payloads)} events accepted.", flush=True)
 
 
 def _bridge_command(*args: str) -> list[str]:

@@ -30,8 +30,8 @@ def catalog_lines(catalog: "JobCatalog", result: "ScanResult") -> Iterator[str]:
             more = f", and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
             yield f"{len(names)} {label}: {', '.join(names[:_MAX_NAMES])}{more}"
     yield f"{result.unchanged} unchanged"
-    for rejected in result.refused:
-        yield f"rejected: {rejected}"
+    for refusal in result.refused:
+        yield f"rejected: {refusal}"
     if result.refused:
         yield f"{len(result.refused)} rejected: unchanged in the store, and reported again by the next scan"
 
@@ -84,9 +84,9 @@ def _tree_lines(
         facts.append(_facet_text(schedule, exclude=("active",)) + state)
     if sla:
         facts.append(f"SLA {_facet_text(sla)}")
-    awaited = [f"{dependency.job} {dependency.rule}" for dependency in job_dependencies(job, "")]
-    if awaited:
-        facts.append(f"after {', '.join(awaited)}")
+    conditions = [f"{dependency.job} {dependency.rule}" for dependency in job_dependencies(job, "")]
+    if conditions:
+        facts.append(f"after {', '.join(conditions)}")
     yield f"{'  ' * depth}{job.name}  {'; '.join(facts)}"
     if job.name not in ancestors:
         for name in members.get(job.name, ()):
@@ -109,7 +109,7 @@ def _job_json(job: "JobDefinition", catalog: "JobCatalog", options: "ScanOptions
     from mappers.legacy.jil.schedule import job_schedule, job_sla
 
     boxes = catalog.enclosing_boxes(job)
-    scanned = find_datasets(job, options.conventions)
+    scan = find_datasets(job, options.conventions)
     return {
         "name": job.name,
         "process_key": "/".join(("AUTOSYS", *boxes, job.name)),
@@ -120,7 +120,7 @@ def _job_json(job: "JobDefinition", catalog: "JobCatalog", options: "ScanOptions
         "schedule": job_schedule(job),
         "sla": job_sla(job),
         "waits_for": [dependency._asdict() for dependency in job_dependencies(job, options.instance)],
-        "datasets": [dataset._asdict() for dataset in scanned.datasets],
-        "scripts": scanned.scripts,
+        "datasets": [dataset._asdict() for dataset in scan.datasets],
+        "scripts": scan.scripts,
         "attributes": normalized_definition(job, boxes),
     }

@@ -54,9 +54,10 @@ def check(config: Config = None) -> None:
     typer.echo(f"configuration is valid: {files} and the environment")
 
 
-def _list_settings(loaded: "LoadedSettings") -> Iterator[Setting]:
-    for path, value in _leaf_values((), loaded.settings.model_dump(mode="json", by_alias=True)):
-        yield Setting(path, _mask_secrets(path, value), loaded.origins.get(path, "default"))
+def _list_settings(loaded_settings: "LoadedSettings") -> Iterator[Setting]:
+    content = loaded_settings.settings.model_dump(mode="json", by_alias=True)
+    for path, value in _leaf_values((), content):
+        yield Setting(path, _mask_secrets(path, value), loaded_settings.origins.get(path, "default"))
 
 
 def _leaf_values(path: tuple[str, ...], content: Any) -> Iterator[tuple[tuple[str, ...], Any]]:

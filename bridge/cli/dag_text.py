@@ -96,12 +96,12 @@ def dag_lines(dag: "DagResult") -> Iterator[str]:
             box = processes.get(process.box or "")
             location = f"   in {box.name}" if box else ""
             yield escape(f"  {_process_label(process)}{location}")
-            yield from (escape(f"    waits for {awaited}") for awaited in sorted(waits_by_process[process.id]))
+            yield from (escape(f"    waits for {wait}") for wait in sorted(waits_by_process[process.id]))
     for cycle in dag.cycles:
         yield escape(f"cycle: {', '.join(full_name(processes[process_id]) for process_id in cycle)}")
-    for unproduced in dag.missing:
-        readers = ", ".join(full_name(processes[reader]) for reader in unproduced.readers)
-        yield escape(f"no known producer of {full_name(unproduced.dataset)} (read by {readers})")
+    for unproduced_dataset in dag.missing:
+        readers = ", ".join(full_name(processes[reader]) for reader in unproduced_dataset.readers)
+        yield escape(f"no known producer of {full_name(unproduced_dataset.dataset)} (read by {readers})")
     yield from truncation_note(dag.cut, "--max-dependencies")
 
 

@@ -49,9 +49,10 @@ def execute_command(config: list[Path] | None, command: "Command[A]", by: str | 
 
 def parse_dataset_versions(args: Sequence[str]) -> list[tuple[str, str]]:
     """Pair each dataset with the version that follows it."""
-    if len(args) % 2:
-        raise typer.BadParameter(f"missing version for dataset {args[-1]}")
-    return list(zip(args[::2], args[1::2], strict=True))
+    datasets, versions = args[::2], args[1::2]
+    if len(datasets) > len(versions):
+        raise typer.BadParameter(f"missing version for dataset {datasets[-1]}")
+    return list(zip(datasets, versions, strict=True))
 
 
 def dataset_argument(dataset: str) -> dict[str, str]:

@@ -79,8 +79,8 @@ def _assertion_lines(assertions: "list[Assertion]") -> Iterator[str]:
     for assertion in assertions:
         by = f" of {assertion.job.namespace} {assertion.job.name}" if assertion.job else ""
         run = f", run {assertion.run_id}" if assertion.run_id else ""
-        seen = f"first {assertion.first_seen}, last {assertion.last_seen}"
-        yield f"  {assertion.evidence}: {assertion.said_by}{by}{run}, {seen}"
+        period = f"first {assertion.first_seen}, last {assertion.last_seen}"
+        yield f"  {assertion.evidence}: {assertion.said_by}{by}{run}, {period}"
         yield from _event_lines(assertion.events)
     if not assertions:
         yield "  no event reported it"

@@ -21,7 +21,7 @@ def plan_lines(result: "ApplyResult", plans: "Sequence[DatasetPlan]") -> Iterato
         lines = [*_store_lines(plan), *_openmetadata_lines(plan), *_imported_lines(plan)]
         if lines:
             differing_count += 1
-            sources = ", ".join(loaded.source for loaded in plan.loaded)
+            sources = ", ".join(asset.source for asset in plan.loaded)
             yield f"{' '.join(plan.name)}  ({sources or 'in no file'})"
             yield from lines
     for name, reason in sorted(result.pending.items()):
@@ -79,7 +79,7 @@ def _dataset_plan_json(plan: "DatasetPlan") -> dict[str, Any]:
     return {
         "namespace": namespace,
         "name": name,
-        "files": [loaded.source for loaded in plan.loaded],
+        "files": [asset.source for asset in plan.loaded],
         "store": _fields_json(plan.store_changes) | dict.fromkeys(plan.changed_facets, "changed"),
         "openmetadata": _fields_json(diff.changes) if diff else {},
         "theirs": _fields_json(diff.remote.fields) if diff else {},
@@ -110,12 +110,12 @@ def push_lines(result: "ApplyResult", results: "Sequence[PushResult]") -> Iterat
 
 
 def push_json(result: "ApplyResult", results: "Sequence[PushResult]", problems: Sequence[str]) -> dict[str, Any]:
-    failed = [push for push in results if push.outcome not in (*_SUCCESSFUL, Outcome.WAITING)]
+    failed_results = [push for push in results if push.outcome not in (*_SUCCESSFUL, Outcome.WAITING)]
     return {
         "datasets": [_push_result_json(push) for push in results],
         "waiting": _pending_json(result),
         "problems": list(problems),
-        "done": not failed and not problems,
+        "done": not failed_results and not problems,
     }
 
 

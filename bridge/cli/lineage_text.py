@@ -60,6 +60,7 @@ def _with_last_flag(edges: "list[EdgeResult]") -> "list[tuple[EdgeResult, bool]]
 
 
 def _edge_line(edge: "EdgeResult", direction: "Direction") -> str:
+    """Describe an edge by its next dataset, and by its job, run and evidence."""
     arrow = "<-" if direction == "upstream" else "->"
     if edge.job is None:
         description = "renamed"

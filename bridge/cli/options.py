@@ -48,11 +48,11 @@ def accept_old_options(**new_names: str) -> type[TyperCommand]:
     class CommandWithOldOptions(TyperCommand):
         def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
             options_end = args.index("--") if "--" in args else len(args)
-            renamed = []
+            renamed_args = []
             for arg in args[:options_end]:
                 option, equals, value = arg.partition("=")
-                renamed.append(f"{new_options.get(option, option)}{equals}{value}")
-            return super().parse_args(ctx, [*renamed, *args[options_end:]])
+                renamed_args.append(f"{new_options.get(option, option)}{equals}{value}")
+            return super().parse_args(ctx, [*renamed_args, *args[options_end:]])
 
     return CommandWithOldOptions
 

@@ -115,4 +115,5 @@ def _status_and_end(run: "RunRecord | None") -> tuple[str, str]:
         return "never", ""
     marker = "*" if run.status_derived else ""
     status = "running" if run.status == "STARTED" else f"{run.status}{marker}"
-    return status, (run.end_ts or "").partition(".")[0].replace("T", " ")
+    ended_at, _, _ = (run.end_ts or "").partition(".")
+    return status, ended_at.replace("T", " ")

@@ -98,16 +98,16 @@ def run_lines(result: "RunResult") -> Iterator[str]:
         yield f"  {state}  {check.said}"
 
 
-def _input_version_text(planned: "PlannedInput") -> str:
-    if planned.version is None:
+def _input_version_text(planned_input: "PlannedInput") -> str:
+    if planned_input.version is None:
         return "the current content: it has no versions"
-    rows = "" if planned.rows is None else f", {planned.rows:,} rows"
-    folders = f", in {len(planned.roots)} folders" if len(planned.roots) > 1 else ""
-    return f"version {planned.version} ({planned.resolved_by}){rows}{folders}"
+    rows = "" if planned_input.rows is None else f", {planned_input.rows:,} rows"
+    folders = f", in {len(planned_input.roots)} folders" if len(planned_input.roots) > 1 else ""
+    return f"version {planned_input.version} ({planned_input.resolved_by}){rows}{folders}"
 
 
-def _output_version_text(planned: "PlannedOutput") -> str:
-    if planned.existing_version is not None:
-        return f"version {planned.existing_version} has this content"
-    effect = f"replaces {planned.published_tag}" if planned.published_tag else "first published version"
-    return f"{planned.path(planned.folder) or 'in place'}, {effect}"
+def _output_version_text(planned_output: "PlannedOutput") -> str:
+    if planned_output.existing_version is not None:
+        return f"version {planned_output.existing_version} has this content"
+    effect = f"replaces {planned_output.published_tag}" if planned_output.published_tag else "first published version"
+    return f"{planned_output.path(planned_output.folder) or 'in place'}, {effect}"

@@ -66,12 +66,12 @@ def retry_rejected(
     from bridge.intake.retry import InputRetry
     from bridge.store.failed_inputs import read_payload
 
-    selected = [_find_failed_input(inputs, prefix)] if prefix else inputs
+    selected_inputs = [_find_failed_input(inputs, prefix)] if prefix else inputs
     reader = make_event_reader(settings)
     writer = make_writer(settings)
     retry = InputRetry(reader, make_legacy_reader(settings, reader))
     ingested_count = 0
-    for failed_input in selected:
+    for failed_input in selected_inputs:
         payload = read_payload(store, settings.org, failed_input)
         events_or_problem: list[IncomingEvent] | str
         if payload is None:
@@ -85,7 +85,7 @@ def retry_rejected(
         if failed_input.kind == "rejected":
             writer.delete_rejected(failed_input.hash)
         ingested_count += 1
-    rejected_count = len(selected) - ingested_count
+    rejected_count = len(selected_inputs) - ingested_count
     typer.echo(f"{ingested_count} ingested, {rejected_count} still rejected")
     if rejected_count:
         raise typer.Exit(1)

@@ -95,7 +95,9 @@ def _truncate(line: str) -> str:
 
 
 def _format_time(iso: str) -> str:
-    return iso.partition(".")[0].replace("T", " ")
+    """Format a timestamp without fraction and time zone."""
+    seconds, _, _ = iso.partition(".")
+    return seconds.replace("T", " ")
 
 
 def _format_duration(micros: int) -> str:

@@ -91,8 +91,8 @@ def _result_lines(result: "SearchResult") -> Iterator[str]:
 
 def _details_text(hit: "SearchHit") -> str:
     details = [*hit.owners, *(f"#{tag}" for tag in hit.tags), *filter(None, (hit.category, hit.format))]
-    bracketed = f"   [{', '.join(details)}]" if details else ""
-    return bracketed if hit.active else f"{bracketed}   (dropped)"
+    details_text = f"   [{', '.join(details)}]" if details else ""
+    return details_text if hit.active else f"{details_text}   (dropped)"
 
 
 def _exit_not_found(result: "SearchResult", q: str) -> None:

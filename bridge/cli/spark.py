@@ -151,7 +151,7 @@ def conf(
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file")] = False,
 ) -> None:
     """Print a validated Spark configuration for the listener."""
-    unused = [
+    unused_options = [
         option
         for option, value, is_used in (
             ("--url", url, transport is not ListenerTransport.file),
@@ -161,8 +161,8 @@ def conf(
         )
         if value is not None and not is_used
     ]
-    if unused:
-        raise typer.BadParameter(f"{', '.join(unused)} has no effect with this --transport or --catalog")
+    if unused_options:
+        raise typer.BadParameter(f"{', '.join(unused_options)} has no effect with this --transport or --catalog")
     text = _conf_text(
         ConfOptions(
             release=find_release(version_line or DEFAULT_RELEASE),

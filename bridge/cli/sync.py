@@ -168,6 +168,7 @@ def retry(
 def _sync_explanation(
     runner: QueryRunner, target: TargetName, namespace: str, name: str | None, *, job: bool
 ) -> "SyncExplanation":
+    """Query the sync state of a dataset or job."""
     from bridge.queries.sync_items import DatasetSyncQuery, JobSyncQuery
 
     if not job:

@@ -28,12 +28,10 @@ def format_counts(counts: Counter[str]) -> str:
 def print_sync_state(status: "SyncStatus", target: TargetName) -> None:
     """Print that a target is in sync, or what is left to push."""
     if status.converged and not status.trouble:
-        compared = (
-            f"last compared with the server at {format_timestamp(status.compared_at)}"
-            if status.compared_at
-            else "not compared with the server yet; `sync --compare` compares it now"
-        )
-        typer.echo(f"{target.display_name} is in sync: {compared}")
+        comparison = "not compared with the server yet; `sync --compare` compares it now"
+        if status.compared_at:
+            comparison = f"last compared with the server at {format_timestamp(status.compared_at)}"
+        typer.echo(f"{target.display_name} is in sync: {comparison}")
     if status.pending:
         typer.echo(f"{status.pending} pending ({status.failing} failing): see `lineage-bridge sync status`", err=True)
     if status.troubled:
@@ -114,21 +112,21 @@ def explanation_lines(explanation: "SyncExplanation") -> Iterator[str]:
 
 
 def _item_lines(item: "SyncItemResult") -> Iterator[str]:
-    settled = f" at {item.settled_at}" if item.settled_at else ""
-    yield f"  {item.kind}: {item.outcome or 'never pushed'}{settled}"
+    time = f" at {item.settled_at}" if item.settled_at else ""
+    yield f"  {item.kind}: {item.outcome or 'never pushed'}{time}"
     if item.entity:
         origin = "created by lineage-bridge" if item.entity.ours else "created elsewhere"
         yield f"    entity: {item.entity.type} {item.entity.name}, {origin}"
     if item.reason:
         yield f"    {item.reason}"
     if item.pending:
-        failed = f", failed {item.attempts} times" if item.attempts else ""
-        yield f"    pending since {item.since}, due at {item.due_at}{failed}"
+        failures = f", failed {item.attempts} times" if item.attempts else ""
+        yield f"    pending since {item.since}, due at {item.due_at}{failures}"
 
 
 def _edge_line(edge: "SyncEdgeResult") -> str:
     by = f" by {edge.job.namespace} {edge.job.name}" if edge.job else ""
     columns = f", {edge.columns} columns" if edge.columns else ""
-    shared = "" if edge.ours else ", also written by others"
+    other_writers = "" if edge.ours else ", also written by others"
     state = "" if edge.sure else ", being written"
-    return f"  <- {edge.source.namespace} {edge.source.name}{by}{columns}{shared}{state}"
+    return f"  <- {edge.source.namespace} {edge.source.name}{by}{columns}{other_writers}{state}"

@@ -71,6 +71,7 @@ def verify_marquez(output: OutputOption = OutputFormat.text, config: Config = No
 
 
 def _verify_and_print(config: Config, target: TargetName, output: OutputFormat) -> None:
+    """Verify one target and print the result. Exit with code 1 if the target is not in sync."""
     result = _verify_target(config, target)
     if output is OutputFormat.json:
         print_json(_as_json(result))
@@ -81,14 +82,15 @@ def _verify_and_print(config: Config, target: TargetName, output: OutputFormat) 
 
 
 def _verify_target(config: Config, target: TargetName) -> _Verification:
+    """Compare a target with the store, without repairing anything."""
     calls: Counter[str] = Counter()
     reconciler = open_reconciler(config, target, calls)
     try:
         batches = list(reconciler.compare())
         differences = [difference for batch in batches for difference in batch.differences]
-        checked = sum(batch.checked for batch in batches)
+        checked_count = sum(batch.checked for batch in batches)
         return _Verification(
-            checked, differences, reconciler.unsynced_items(_MAX_REASONS), calls, reconciler.status()
+            checked_count, differences, reconciler.unsynced_items(_MAX_REASONS), calls, reconciler.status()
         )
     finally:
         reconciler.close()

@@ -78,15 +78,15 @@ class CheckDefinition(Section):
 
     @model_validator(mode="after")
     def _check_keys(self) -> "CheckDefinition":
-        required, allowed = _KEYS[self.check]
-        present = {name for name in self.model_fields_set if getattr(self, name) is not None} - _COMMON_KEYS
-        if missing := sorted(required - present):
+        required_keys, optional_keys = _KEYS[self.check]
+        keys = {name for name in self.model_fields_set if getattr(self, name) is not None} - _COMMON_KEYS
+        if missing_keys := sorted(required_keys - keys):
             raise PydanticCustomError(
-                "needs", "{problem}", {"problem": f"{self.check} requires {' and '.join(missing)}"}
+                "needs", "{problem}", {"problem": f"{self.check} requires {' and '.join(missing_keys)}"}
             )
-        if unsupported := sorted(present - required - allowed):
+        if unsupported_keys := sorted(keys - required_keys - optional_keys):
             raise PydanticCustomError(
-                "surplus", "{problem}", {"problem": f"{self.check} does not support {' or '.join(unsupported)}"}
+                "surplus", "{problem}", {"problem": f"{self.check} does not support {' or '.join(unsupported_keys)}"}
             )
         if self.check == "unique" and (self.column is None) == (self.columns is None):
             raise PydanticCustomError("needs", "unique requires either column or columns")

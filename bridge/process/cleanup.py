@@ -1,6 +1,6 @@
 """Deletes files of expired versions and abandoned runs."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
@@ -64,20 +64,17 @@ class VersionCleaner:
         """Discard expired versions, then delete their files, so that no reader sees a partially deleted version."""
         folders = self.version_folders(dataset)
         versions = {version.tag: version for version in self._list_versions(dataset)}
-        retained = self._select_retained(folders, versions)
-        removed = sorted(set(folders) - set(retained))
+        retention_reasons = self._select_retained(folders, versions)
+        expired_tags = sorted(folders.keys() - retention_reasons.keys())
         if not dry_run:
-            retained_by_registry = self._discard_versions(
-                dataset, [versions[tag] for tag in removed if tag in versions]
-            )
-            retained |= retained_by_registry
-            removed = [tag for tag in removed if tag not in retained_by_registry]
+            expired_versions = [versions[tag] for tag in expired_tags if tag in versions]
+            retention_reasons |= self._discard_versions(dataset, expired_versions)
+            expired_tags = [tag for tag in expired_tags if tag not in retention_reasons]
             file_system = self._file_systems.for_path(dataset.path_or_table)
-            for tag in removed:
+            for tag in expired_tags:
                 file_system.delete(folders[tag])
-        return CleanupResult(
-            str(dataset), removed, {tag: retained[tag] for tag in sorted(folders) if tag in retained}
-        )
+        kept = {tag: retention_reasons[tag] for tag in sorted(folders) if tag in retention_reasons}
+        return CleanupResult(str(dataset), removed=expired_tags, kept=kept)
 
     def _discard_versions(self, dataset: DatasetLocation, versions: list[VersionResult]) -> dict[str, str]:
         """Discard versions. Return those that must be retained after all, each with the reason.
@@ -87,36 +84,36 @@ class VersionCleaner:
         """
         identity = {"namespace": dataset.namespace, "name": dataset.name}
         reason = f"its files were removed on {self._now:%Y-%m-%d}"
-        retained: dict[str, str] = {}
+        retention_reasons: dict[str, str] = {}
         for start in range(0, len(versions), _PAGE):
             version_ids = [version.id for version in versions[start : start + _PAGE]]
             result = self._backend.execute(DiscardCommand(**identity, versions=version_ids, reason=reason))
-            retained |= {tag: ", ".join(reasons) for tag, reasons in result.held.items()}
-        paths = {version.tag: version.path for version in versions if version.tag in retained}
-        referenced = self._referenced_versions(retained, paths)
+            retention_reasons |= {tag: ", ".join(reasons) for tag, reasons in result.held.items()}
+        retained_paths = {version.tag: version.path for version in versions if version.tag in retention_reasons}
+        reference_reasons = self._referenced_versions(retained_paths)
         for version in versions:
-            if version.tag in referenced and version.invalid is None:
+            if version.tag in reference_reasons and version.invalid is None:
                 self._backend.execute(InvalidateCommand(**identity, version=version.id, valid=True))
-        return retained | referenced
+        return retention_reasons | reference_reasons
 
     def _select_retained(self, folders: Mapping[str, str], versions: Mapping[str, VersionResult]) -> dict[str, str]:
         """Return the versions to retain, each with the reason. Both parameters are keyed by version tag."""
-        retained: dict[str, str] = {}
+        retention_reasons: dict[str, str] = {}
         valid_tags = [version.tag for version in versions.values() if version.invalid is None]
         newest_tags = valid_tags[: self._policy.versions]
         for tag, version in versions.items():
             if version.published:
-                retained[tag] = "published"
+                retention_reasons[tag] = "published"
             elif version.pins:
-                retained[tag] = f"pinned as {', '.join(version.pins)}"
+                retention_reasons[tag] = f"pinned as {', '.join(version.pins)}"
             elif tag in newest_tags:
-                retained[tag] = f"one of the newest {self._policy.versions}"
+                retention_reasons[tag] = f"one of the newest {self._policy.versions}"
         for tag in folders:
             reason = self._too_recent_reason(tag, is_registered=tag in versions)
-            if tag not in retained and reason is not None:
-                retained[tag] = reason
-        paths = {tag: versions[tag].path if tag in versions else folders[tag] for tag in retained}
-        return retained | self._referenced_versions(retained, paths)
+            if tag not in retention_reasons and reason is not None:
+                retention_reasons[tag] = reason
+        retained_paths = {tag: versions[tag].path if tag in versions else folders[tag] for tag in retention_reasons}
+        return retention_reasons | self._referenced_versions(retained_paths)
 
     def _too_recent_reason(self, tag: str, *, is_registered: bool) -> str | None:
         """Return why a version is too recent to be removed, or None if it is not. A tag begins with a start time."""
@@ -131,18 +128,18 @@ class VersionCleaner:
             return "a run may still be writing it"
         return None
 
-    def _referenced_versions(self, retained: Iterable[str], paths: Mapping[str, str | None]) -> dict[str, str]:
+    def _referenced_versions(self, retained_paths: Mapping[str, str | None]) -> dict[str, str]:
         """Return expired versions whose files retained versions use, each with the reason to retain it.
 
-        `paths` are the paths of the retained versions.
+        `retained_paths` are the paths of the retained versions by version tag.
         """
-        referenced: dict[str, str] = {}
-        for tag, path in paths.items():
+        retention_reasons: dict[str, str] = {}
+        for tag, path in retained_paths.items():
             manifest = self._resolver.read_version_manifest(path)
             for root in manifest.roots if manifest else ():
-                if root.version not in retained:
-                    referenced.setdefault(root.version, f"part of {tag}")
-        return referenced
+                if root.version not in retained_paths:
+                    retention_reasons.setdefault(root.version, f"part of {tag}")
+        return retention_reasons
 
     def _list_versions(self, dataset: DatasetLocation) -> Iterator[VersionResult]:
         try:

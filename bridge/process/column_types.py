@@ -21,10 +21,13 @@ def column_problems(label: str, expected: Mapping[str, str], actual: Mapping[str
 
 
 def normalize_type(type_: str) -> str:
-    normalized = type_.lower().replace(" ", "")
-    return _SPARK_TYPE_NAMES.get(normalized, normalized)
+    """Return the Spark name of a type in lower case and without spaces."""
+    compact_type = type_.lower().replace(" ", "")
+    return _SPARK_TYPE_NAMES.get(compact_type, compact_type)
 
 
 def _suggestion(name: str, columns: Iterable[str]) -> str:
-    matches = difflib.get_close_matches(name, columns, 1)
-    return f"; did you mean {matches[0]}?" if matches else f"; columns: {', '.join(columns) or 'none'}"
+    """Suggest the column with the most similar name, or list all columns."""
+    for match in difflib.get_close_matches(name, columns, 1):
+        return f"; did you mean {match}?"
+    return f"; columns: {', '.join(columns) or 'none'}"

@@ -44,9 +44,8 @@ def location_from_jdbc(url: str, table: str) -> DatasetLocation:
     """Return the location of a database table under the name that the listener uses, without credentials."""
     database = parse_jdbc_url(url)
     if database is None:
-        raise ConfigError(
-            f"options.url: {redact_url(url.split('?', maxsplit=1)[0])[:80]} is not a supported JDBC URL"
-        )
+        url_without_query, _, _ = url.partition("?")
+        raise ConfigError(f"options.url: {redact_url(url_without_query)[:80]} is not a supported JDBC URL")
     return DatasetLocation(database.namespace, database.qualify(table), table)
 
 

@@ -150,8 +150,9 @@ class ProcessDefinition(Section):
     @model_validator(mode="after")
     def _check_names(self) -> "ProcessDefinition":
         views = self.views
+        lower_case_views = [view.lower() for view in views]
         for name in views:
-            if [view.lower() for view in views].count(name.lower()) > 1:
+            if lower_case_views.count(name.lower()) > 1:
                 raise PydanticCustomError("twice", "two inputs or steps have the name {name}", {"name": name})
         datasets = [output.dataset for output in self.outputs]
         for name in datasets:
@@ -165,7 +166,8 @@ class ProcessDefinition(Section):
         for check in self.quality:
             _require_known("quality", check.check, check.on, [*datasets, *(step.name for step in self.steps)])
             if check.references is not None:
-                _require_known("quality", check.check, check.references.partition(".")[0], views)
+                view, _, _ = check.references.partition(".")
+                _require_known("quality", check.check, view, views)
         return self
 
     @property
@@ -175,6 +177,7 @@ class ProcessDefinition(Section):
 
 
 def _require_known(section: str, entry: str, name: str, known_names: list[str]) -> None:
+    """Raise an error if an entry of a section refers to an unknown name."""
     if name not in known_names:
         message = f"{section}: {entry} refers to unknown name {name}; known: {', '.join(known_names) or 'none'}"
         raise PydanticCustomError("unknown_view", "{problem}", {"problem": message})

@@ -64,7 +64,11 @@ class PlanExecutor:
 
     def write(self) -> None:
         """Create all steps, and write the outputs."""
-        step_outputs = {planned.output.from_: planned for planned in self._plan.outputs if planned.is_step_output}
+        step_outputs = {
+            planned_output.output.from_: planned_output
+            for planned_output in self._plan.outputs
+            if planned_output.is_step_output
+        }
         for planned_step in self._plan.steps:
             step_name = planned_step.step.name
             self.current_action = f"steps.{step_name}"
@@ -107,7 +111,8 @@ class PlanExecutor:
     def _check_queries(self) -> list[_CheckQuery]:
         """Build the queries of all checks that are not aggregates over the rows of a single view."""
         checks_by_view = [
-            (name, self._check_view_name(result), result.planned.checks) for name, result in self.results.items()
+            (name, self._check_view_name(result), result.planned_output.checks)
+            for name, result in self.results.items()
         ]
         checks_by_view += [
             (self._reporting_output(step), step, checks) for step, checks in self._plan.step_checks.items()
@@ -133,17 +138,17 @@ class PlanExecutor:
     def commit(self) -> None:
         """Load tables, and write the manifests of file versions."""
         for name, result in self.results.items():
-            planned = result.planned
-            output = planned.output
+            planned_output = result.planned_output
+            output = planned_output.output
             if output.format in FILE_FORMATS:
                 self._writer.write_manifests(result)
                 continue
-            self.current_action = f"outputs.{output.dataset} ({planned.location})"
+            self.current_action = f"outputs.{output.dataset} ({planned_output.location})"
             options = LoadOptions(
                 output.format,
-                planned.location.path_or_table,
+                planned_output.location.path_or_table,
                 output.mode,
-                planned.key,
+                planned_output.key,
                 output.keys,
                 output.partition_by,
                 output.replaces_partitions,
@@ -153,18 +158,17 @@ class PlanExecutor:
             self.results[name] = result._replace(version=version or result.version)
             self._report(f"loaded {output.dataset}: version {self.results[name].version}")
 
-    def _write_output(self, planned: PlannedOutput) -> WriteResult:
-        self.current_action = f"outputs.{planned.output.dataset} ({planned.folder})"
-        result = self._writer.write(planned, self.views.frames[planned.output.from_])
-        self.results[planned.output.dataset] = result
-        self._report(
-            f"wrote {planned.output.dataset}: {result.rows:,} rows, {result.files} files, {result.bytes:,} bytes"
-        )
+    def _write_output(self, planned_output: PlannedOutput) -> WriteResult:
+        self.current_action = f"outputs.{planned_output.output.dataset} ({planned_output.folder})"
+        result = self._writer.write(planned_output, self.views.frames[planned_output.output.from_])
+        self.results[planned_output.output.dataset] = result
+        sizes = f"{result.rows:,} rows, {result.files} files, {result.bytes:,} bytes"
+        self._report(f"wrote {planned_output.output.dataset}: {sizes}")
         return result
 
     def _check_view_name(self, result: WriteResult) -> str:
         """Return the view name of an output. It has the suffix `_new` if an input has the same name."""
-        name = result.planned.view
+        name = result.planned_output.view
         input_names = {entry.as_.lower() for entry in self._plan.definition.inputs}
         return f"{name}_new" if name.lower() in input_names else name
 
@@ -181,10 +185,11 @@ class PlanExecutor:
 
     def _reporting_output(self, step: str) -> str:
         """Return the output that reports the checks of a step: the first output that derives from the step."""
-        for planned in self._plan.outputs:
-            if step in upstream_names(self._plan.steps, [planned.output.from_]):
-                return planned.output.dataset
-        return self._plan.outputs[0].output.dataset  # no output derives from the step
+        for planned_output in self._plan.outputs:
+            if step in upstream_names(self._plan.steps, [planned_output.output.from_]):
+                return planned_output.output.dataset
+        first_output, *_ = self._plan.outputs  # no output derives from the step
+        return first_output.output.dataset
 
     def _add_outcomes(self, output_name: str, outcomes: Sequence[CheckOutcome]) -> None:
         result = self.results[output_name]

@@ -37,17 +37,17 @@ class InputResolver:
         if location.is_mutable or input_.pin == LIVE:
             return self._resolve_live(input_, location, label)
         try:
-            resolved = self._backend.query(
+            version = self._backend.query(
                 ResolveVersionQuery(namespace=location.namespace, name=location.name, pin=input_.pin)
             )
         except NotFound as error:
             raise ProcessNotReady(f"{label}: {error}: {self._suggest_remedy(input_, location)}") from error
         except StateConflict as error:
             raise ProcessNotReady(f"{label}: {error}") from error
-        if (reason := resolved.invalid) is not None:
-            raise ProcessNotReady(f"{label}: version {resolved.tag!r} is invalid: {reason}")
-        self._check_partitions(input_, location, resolved, label)
-        return self._resolve_version(input_, location, resolved, label)
+        if (reason := version.invalid) is not None:
+            raise ProcessNotReady(f"{label}: version {version.tag!r} is invalid: {reason}")
+        self._check_partitions(input_, location, version, label)
+        return self._resolve_version(input_, location, version, label)
 
     def read_version_manifest(self, path: str | None) -> VersionManifest | None:
         """Return the manifest of the version at a path, or None if no process wrote the version."""
@@ -70,36 +70,34 @@ class InputResolver:
         ]
 
     def _resolve_version(
-        self, input_: Input, location: DatasetLocation, resolved: ResolvedVersion, label: str
+        self, input_: Input, location: DatasetLocation, version: ResolvedVersion, label: str
     ) -> PlannedInput:
         """Locate a version. Raises ProcessNotReady if the version was overwritten in place."""
-        fingerprint = resolved.tag
+        fingerprint = version.tag
         manifest = None
         if input_.format in FILE_FORMATS:
-            manifest = self.read_version_manifest(resolved.path)
+            manifest = self.read_version_manifest(version.path)
             if manifest is None:
-                fingerprint = f"{resolved.tag} {self._fingerprint_current_files(location, resolved, label)}"
+                fingerprint = f"{version.tag} {self._fingerprint_current_files(location, version, label)}"
         columns = dict(manifest.columns) if manifest else self._read_columns(location)
-        return PlannedInput(
-            input_, location, resolved.tag, resolved.by, fingerprint, columns, resolved.rows, manifest
-        )
+        return PlannedInput(input_, location, version.tag, version.by, fingerprint, columns, version.rows, manifest)
 
-    def _fingerprint_current_files(self, location: DatasetLocation, resolved: ResolvedVersion, label: str) -> str:
+    def _fingerprint_current_files(self, location: DatasetLocation, version: ResolvedVersion, label: str) -> str:
         """Return the fingerprint of the files at a location, which must still be the files of the version.
 
         A version that no process wrote has no folder of its own: the next version overwrites its files.
         """
         query = VersionsQuery(namespace=location.namespace, name=location.name, limit=1)
         newest = next(iter(self._backend.query(query).items), None)
-        if newest is not None and newest.tag != resolved.tag:
+        if newest is not None and newest.tag != version.tag:
             raise ProcessNotReady(
-                f"{label}: version {resolved.tag!r} was overwritten in place by {newest.tag!r}: "
+                f"{label}: version {version.tag!r} was overwritten in place by {newest.tag!r}: "
                 "publish that version, or use pin: live to read the current content"
             )
         fingerprint = self._fingerprint_files(location)
         if fingerprint is None:
             raise ProcessNotReady(
-                f"{label}: version {resolved.tag!r} is in the registry, but there are no files at "
+                f"{label}: version {version.tag!r} is in the registry, but there are no files at "
                 f"{location.path_or_table}"
             )
         return fingerprint
@@ -150,10 +148,10 @@ class InputResolver:
         return {field.name: field.type or "" for field in dataset.fields if not field.depth}
 
     def _check_partitions(
-        self, input_: Input, location: DatasetLocation, resolved: ResolvedVersion, label: str
+        self, input_: Input, location: DatasetLocation, version: ResolvedVersion, label: str
     ) -> None:
         """Raise ProcessNotReady if a partition that would be read is invalid."""
-        if resolved.partitions is None:
+        if version.partitions is None:
             return
         query = PartitionsQuery(namespace=location.namespace, name=location.name, limit=_PAGE_SIZE)
         for partition in iterate_pages(self._backend, query):
@@ -175,13 +173,13 @@ class InputResolver:
         return "publish one with `lineage-bridge dataset publish`, or use pin: latest"
 
 
-def verify_delivery(planned: PlannedInput, file_systems: FileSystems) -> None:
+def verify_delivery(planned_input: PlannedInput, file_systems: FileSystems) -> None:
     """Check size and checksum of every delivered file. Raises InvalidData with a list of all problems."""
-    manifest = planned.delivery
+    manifest = planned_input.delivery
     if manifest is None:
         return
     problems = []
-    root = planned.location.path_or_table.rstrip("/")
+    root = planned_input.location.path_or_table.rstrip("/")
     file_system = file_systems.for_path(root)
     unlisted_files = {
         file.path.removeprefix("file:").removeprefix(root).lstrip("/"): file for file in file_system.list_files(root)
@@ -194,6 +192,6 @@ def verify_delivery(planned: PlannedInput, file_systems: FileSystems) -> None:
             problems.append(f"{entry.path}: has {file.size} bytes, the manifest says {entry.size}")
         elif file_system.sha256(file.path) != entry.sha256.lower():
             problems.append(f"{entry.path}: checksum differs from the manifest")
-    problems += [f"{path}: is not in the manifest" for path in unlisted_files if path != planned.input.manifest]
+    problems += [f"{path}: is not in the manifest" for path in unlisted_files if path != planned_input.input.manifest]
     if problems:
-        raise InvalidData(f"inputs.{planned.input.as_} ({planned.location}): {'; '.join(problems)}")
+        raise InvalidData(f"inputs.{planned_input.input.as_} ({planned_input.location}): {'; '.join(problems)}")

@@ -40,7 +40,7 @@ DELIVERY_MANIFEST_NAME = "manifest.json"
 class WriteResult(NamedTuple):
     """A written output and its measurements."""
 
-    planned: PlannedOutput
+    planned_output: PlannedOutput
     manifest: VersionManifest
     #: Folder of the files; for tables, a staging folder.
     folder: str
@@ -67,51 +67,51 @@ class OutputWriter:
         self._staging = staging
         self._now = now
 
-    def write(self, planned: PlannedOutput, frame: DataFrame) -> WriteResult:
+    def write(self, planned_output: PlannedOutput, frame: DataFrame) -> WriteResult:
         """Write and measure an output in one pass. Raises InvalidData if its columns are not as expected."""
-        output = planned.output
+        output = planned_output.output
         columns = frame_columns(frame)
         problems = column_problems(f"outputs.{output.dataset}", output.columns, columns)
         if problems:
             raise InvalidData("\n".join(problems))
-        rows, retained_roots = self._rows_and_retained_roots(planned, frame, columns)
+        rows, retained_roots = self._rows_and_retained_roots(planned_output, frame, columns)
         format_, options = _file_format(output)
         if output.format in FILE_FORMATS:
-            folder = planned.folder
+            folder = planned_output.folder
             partition_by = output.partition_by
         else:
-            folder = f"{self._staging}/{planned.tag}/{output.dataset.strip('/')}"
+            folder = f"{self._staging}/{planned_output.tag}/{output.dataset.strip('/')}"
             partition_by = []
-        aggregates = _aggregates(planned, columns)
+        aggregates = _aggregates(planned_output, columns)
         measurements = write_frame(rows, WriteOptions(format_, folder, partition_by, options), aggregates)
         stored_files = self._file_systems.for_path(folder).list_files(folder)
         partitions = _partition_names(stored_files, folder) if partition_by else []
         if output.mode == "overwrite":
             retained_roots = [root for root in retained_roots if root.partition not in partitions]
         manifest = VersionManifest(
-            version=planned.tag,
-            key=planned.key,
+            version=planned_output.tag,
+            key=planned_output.key,
             format=format_,
-            roots=[*retained_roots, *_new_roots(planned, folder, partitions)],
+            roots=[*retained_roots, *_new_roots(planned_output, folder, partitions)],
             columns=columns,
-            rows=_total_rows(output, measurements[ROWS], planned.base_manifest if retained_roots else None),
+            rows=_total_rows(output, measurements[ROWS], planned_output.base_manifest if retained_roots else None),
             checksum=format_checksum(measurements),
             options=options,
             partition_by=partition_by,
         )
         outcomes = [
             evaluate(check, measurements[f"check{index}"], self._now)
-            for index, check in enumerate(planned.checks)
+            for index, check in enumerate(planned_output.checks)
             if f"check{index}" in measurements
         ]
         return WriteResult(
-            planned,
+            planned_output,
             manifest,
             folder,
             files=len(stored_files),
             bytes=sum(file.size for file in stored_files),
             rows=measurements[ROWS],
-            version=planned.tag,
+            version=planned_output.tag,
             partitions=partitions if output.replace == "partitions" else [],
             outcomes=outcomes,
             profile=column_profiles(measurements),
@@ -119,11 +119,11 @@ class OutputWriter:
 
     def read_back(self, result: WriteResult) -> DataFrame:
         """Read an output the way readers of the new version will."""
-        manifest, planned = result.manifest, result.planned
+        manifest, planned_output = result.manifest, result.planned_output
         location = result.folder
         roots = None
-        if planned.output.format in FILE_FORMATS:
-            location = planned.location.path_or_table
+        if planned_output.output.format in FILE_FORMATS:
+            location = planned_output.location.path_or_table
             roots = [root.path for root in manifest.roots]
         options = ReadOptions(manifest.format, location, roots, columns=manifest.columns, options=manifest.options)
         return read_frame(self._session, options)
@@ -132,13 +132,14 @@ class OutputWriter:
         """Write the version manifest of an output and, for format files, the delivery manifest."""
         folder = result.folder
         file_system = self._file_systems.for_path(folder)
-        if result.planned.output.format == "files":
+        if result.planned_output.output.format == "files":
             file_system.write(
                 f"{folder}/{DELIVERY_MANIFEST_NAME}", msgspec.json.encode(self._delivery_manifest(result))
             )
         file_system.write(f"{folder}/{MANIFEST_NAME}", msgspec.json.encode(result.manifest))
 
     def _delivery_manifest(self, result: WriteResult) -> DeliveryManifest:
+        """List the files of an output with their sizes and checksums, as a supplier would."""
         file_system = self._file_systems.for_path(result.folder)
         delivered_files = [
             DeliveredFile(_relative_path(file.path, result.folder), file.size, file_system.sha256(file.path))
@@ -156,10 +157,10 @@ class OutputWriter:
         )
 
     def _rows_and_retained_roots(
-        self, planned: PlannedOutput, frame: DataFrame, columns: Mapping[str, str]
+        self, planned_output: PlannedOutput, frame: DataFrame, columns: Mapping[str, str]
     ) -> tuple[DataFrame, list[VersionRoot]]:
         """Return the rows to write, and the folders of earlier versions that the new version retains."""
-        output, base = planned.output, planned.base_manifest
+        output, base = planned_output.output, planned_output.base_manifest
         if base is None:
             return frame, []
         _check_base_columns(output, base, columns)
@@ -171,22 +172,22 @@ class OutputWriter:
         if output.mode == "append" and len(base.roots) < MAX_ROOTS:
             return frame, base.roots
         roots = [root.path for root in base.roots]
-        options = ReadOptions(base.format, planned.location.path_or_table, roots, None, columns, base.options)
+        options = ReadOptions(base.format, planned_output.location.path_or_table, roots, None, columns, base.options)
         published_rows = read_frame(self._session, options)
         if output.mode == "append":
             return published_rows.unionByName(frame), []
         return merge_frames(published_rows, frame, output.keys), []
 
 
-def _aggregates(planned: PlannedOutput, columns: Mapping[str, str]) -> dict[str, str]:
+def _aggregates(planned_output: PlannedOutput, columns: Mapping[str, str]) -> dict[str, str]:
     """Build the aggregates that are computed while an output is written: checks, measurements and profile."""
     aggregates: dict[str, str] = {}
-    for index, check in enumerate(planned.checks):
+    for index, check in enumerate(planned_output.checks):
         expression = aggregate_expression(check)
         if expression is not None:
             aggregates[f"check{index}"] = expression
     aggregates |= measurement_expressions(columns)
-    if planned.output.profile:
+    if planned_output.output.profile:
         aggregates |= profile_expressions(columns)
     return aggregates
 
@@ -232,11 +233,14 @@ def _relative_path(path: str, folder: str) -> str:
     return path.removeprefix("file:").removeprefix(folder.removeprefix("file:")).lstrip("/")
 
 
-def _new_roots(planned: PlannedOutput, folder: str, partitions: Sequence[str]) -> list[VersionRoot]:
+def _new_roots(planned_output: PlannedOutput, folder: str, partitions: Sequence[str]) -> list[VersionRoot]:
     """Return the folders that this run wrote: one per partition if only written partitions are replaced."""
-    if planned.output.replaces_partitions:
-        return [VersionRoot(f"{folder}/{partition}", planned.tag, planned.key, partition) for partition in partitions]
-    return [VersionRoot(folder, planned.tag, planned.key)]
+    if planned_output.output.replaces_partitions:
+        return [
+            VersionRoot(f"{folder}/{partition}", planned_output.tag, planned_output.key, partition)
+            for partition in partitions
+        ]
+    return [VersionRoot(folder, planned_output.tag, planned_output.key)]
 
 
 def _total_rows(output: Output, written_rows: int, base: VersionManifest | None) -> int | None:

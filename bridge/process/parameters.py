@@ -34,11 +34,13 @@ _PARSERS: dict[str, Callable[[str], ParameterValue]] = {
 def bind_parameters(params: Mapping[str, Parameter], arguments: Mapping[str, str]) -> dict[str, ParameterValue]:
     """Parse the arguments and defaults of all parameters. Raises ConfigError with one line per problem."""
     problems = []
-    for name in arguments:
-        if name not in params:
-            matches = difflib.get_close_matches(name, params, 1)
-            hint = f"did you mean {matches[0]}?" if matches else f"known parameters: {', '.join(params) or 'none'}"
-            problems.append(f"--param {name}: unknown parameter; {hint}")
+    unknown_names = [name for name in arguments if name not in params]
+    for name in unknown_names:
+        similar_names = difflib.get_close_matches(name, params, 1)
+        hint = f"known parameters: {', '.join(params) or 'none'}"
+        if similar_names:
+            hint = f"did you mean {similar_names[0]}?"
+        problems.append(f"--param {name}: unknown parameter; {hint}")
     values: dict[str, ParameterValue] = {}
     for name, parameter in params.items():
         example = _EXAMPLES.get(parameter.type, "text")

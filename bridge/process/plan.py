@@ -93,7 +93,7 @@ class Plan(NamedTuple):
     @property
     def step_checks(self) -> dict[str, list[CheckDefinition]]:
         """Checks of steps that are not materialized."""
-        step_names = {planned.step.name for planned in self.steps if not planned.step.materialize}
+        step_names = {planned_step.step.name for planned_step in self.steps if not planned_step.step.materialize}
         # If a step and an output have the same name, the check applies to the output.
         step_names -= {output.dataset for output in self.definition.outputs}
         checks_by_step: dict[str, list[CheckDefinition]] = {}
@@ -102,16 +102,16 @@ class Plan(NamedTuple):
                 checks_by_step.setdefault(check.on, []).append(check)
         return checks_by_step
 
-    def source_datasets(self, planned: PlannedOutput) -> list[DatasetLocation]:
+    def source_datasets(self, planned_output: PlannedOutput) -> list[DatasetLocation]:
         """Return the inputs and materialized steps that an output derives from."""
         reads_by_step = {planned_step.step.name: planned_step.reads for planned_step in self.steps}
         locations_by_view = {planned_input.input.as_: planned_input.location for planned_input in self.inputs}
         for step_output in self.outputs:
             if step_output.is_step_output:
                 locations_by_view[step_output.output.from_] = step_output.location
-        view = planned.output.from_
+        view = planned_output.output.from_
         # The view of a materialized step is the output itself, so the search starts with the views that it reads.
-        pending = list(reads_by_step.get(view, ())) if planned.is_step_output else [view]
+        pending = list(reads_by_step.get(view, ())) if planned_output.is_step_output else [view]
         sources: set[DatasetLocation] = set()
         visited: set[str] = set()
         while pending:
@@ -129,11 +129,11 @@ class Plan(NamedTuple):
 
     @property
     def all_outputs_exist(self) -> bool:
-        return all(planned.existing_version is not None for planned in self.outputs)
+        return all(planned_output.existing_version is not None for planned_output in self.outputs)
 
     @property
     def is_up_to_date(self) -> bool:
         """True if every output is already published."""
         return self.all_outputs_exist and all(
-            planned.existing_version == planned.published_tag for planned in self.outputs
+            planned_output.existing_version == planned_output.published_tag for planned_output in self.outputs
         )

@@ -139,29 +139,32 @@ class Planner:
         return free_key, version.tag if version else None
 
     def _find_table_version(
-        self, output: Output, location: DatasetLocation, key: str, published: ResolvedVersion | None
+        self, output: Output, location: DatasetLocation, key: str, published_version: ResolvedVersion | None
     ) -> tuple[str, str | None]:
         """Return the key of a table's next version, and the tag of an existing version with the same content, if any.
 
         Appended rows remain in all later versions. Rows that replaced others are lost with the next version, so they
-        still exist only if their version is published, or newer than the published one.
+        still exist only if their version is published_version, or newer than the published_version one.
         """
         if output.mode != "append":
-            if published is not None and _without_extended_tag(published.idempotency_key or "") == key:
-                return key, published.tag
-            published_tag = published.tag if published else ""
+            if (
+                published_version is not None
+                and _without_extended_tag(published_version.idempotency_key or "") == key
+            ):
+                return key, published_version.tag
+            published_tag = published_version.tag if published_version else ""
             key = f"{key}@{published_tag}"
         version_key, existing = self._find_by_key(location, key)
         if existing is None:
             return version_key, None
-        if published is not None and existing.produced_at <= published.produced_at:
-            return version_key, published.tag
+        if published_version is not None and existing.produced_at <= published_version.produced_at:
+            return version_key, published_version.tag
         return version_key, existing.tag
 
     def _find_by_key(self, location: DatasetLocation, key: str) -> tuple[str, ResolvedVersion | None]:
-        """Find the valid version with a key, and return its key. Invalid versions are written again with a suffix.
+        """Find the valid version with a key. Return its key and, if there is one, the version.
 
-        If no version has the key, the key is free for the next version.
+        Keys of invalid versions are skipped by adding a suffix. Without a valid version, the returned key is free.
         """
         candidate_key = key
         for number in count(2):

@@ -165,13 +165,15 @@ def job_event(
     return Serde.to_json(event).encode()
 
 
-def version_event(read: ReadDataset, at: datetime, rows: int | None, path: str) -> bytes:
+def version_event(dataset: ReadDataset, at: datetime, rows: int | None, path: str) -> bytes:
     """Build the JSON of a dataset event for a version without a known writer."""
-    facets: dict[str, Any] = {**_dataset_facets(read.version, read.columns), "lineageBridge_path": _PathFacet(path)}
+    facets = _dataset_facets(dataset.version, dataset.columns)
+    facets["lineageBridge_path"] = _PathFacet(path)
     if rows is not None:
         facets["outputStatistics"] = output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet(rows)
-    dataset = ol.StaticDataset(read.location.namespace, read.location.name, facets=facets)
-    return Serde.to_json(ol.DatasetEvent(eventTime=at.isoformat(), dataset=dataset, producer=PRODUCER)).encode()
+    static_dataset = ol.StaticDataset(dataset.location.namespace, dataset.location.name, facets=facets)
+    event = ol.DatasetEvent(eventTime=at.isoformat(), dataset=static_dataset, producer=PRODUCER)
+    return Serde.to_json(event).encode()
 
 
 def _job_facets(context: RunContext) -> dict[str, Any]:

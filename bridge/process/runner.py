@@ -53,6 +53,7 @@ def error_summary(error: BaseException) -> str:
 
 
 def _root_cause_message(java_exception: Any) -> str:
+    """Follow the causes of a Java exception, and return the message of the last one."""
     root_cause = java_exception
     for _ in range(_MAX_CAUSES):
         cause = root_cause.getCause()
@@ -129,10 +130,11 @@ class ProcessRunner:
         if plan.is_up_to_date:
             self._report("nothing to do: outputs are already published (--rerun creates a new version)")
             return self._run_result("unchanged", None)
-        rolled_back_outputs = [planned for planned in plan.outputs if planned.was_rolled_back]
+        rolled_back_outputs = [planned_output for planned_output in plan.outputs if planned_output.was_rolled_back]
         if plan.all_outputs_exist and rolled_back_outputs:
             versions = ", ".join(
-                f"{planned.output.dataset} {planned.existing_version}" for planned in rolled_back_outputs
+                f"{planned_output.output.dataset} {planned_output.existing_version}"
+                for planned_output in rolled_back_outputs
             )
             remedy = "--rerun creates a new version, `dataset publish` publishes the old one again"
             raise StateConflict(
@@ -190,29 +192,30 @@ class ProcessRunner:
             self._report(f"the failure could not be reported: {error}")
 
     def _send_run_event(self, state: State, error: str | None = None) -> None:
+        """Send an event with the inputs and outputs of the run, and with its results so far."""
         plan = self._plan
         reads = [_read_dataset(planned_input) for planned_input in plan.inputs]
-        output_lineage = [self._output_lineage(planned) for planned in plan.outputs]
+        output_lineage = [self._output_lineage(planned_output) for planned_output in plan.outputs]
         writes = [
-            self._written_dataset(planned, lineage)
-            for planned, lineage in zip(plan.outputs, output_lineage, strict=True)
+            self._written_dataset(planned_output, lineage)
+            for planned_output, lineage in zip(plan.outputs, output_lineage, strict=True)
         ]
         steps = self._executor.views.step_facets() if self._executor else ()
         context = run_context(plan)._replace(parent=self._parent, steps=steps, output_lineage=output_lineage)
         send_event(self._backend, run_event(state, context, self._clock(), reads, writes, error))
 
-    def _written_dataset(self, planned: PlannedOutput, lineage: OutputLineage) -> WrittenDataset:
+    def _written_dataset(self, planned_output: PlannedOutput, lineage: OutputLineage) -> WrittenDataset:
         """Describe an output for a run event, with its measurements once it is written."""
-        result = self._executor.results.get(planned.output.dataset) if self._executor else None
+        result = self._executor.results.get(planned_output.output.dataset) if self._executor else None
         if result is None:
-            return WrittenDataset(planned.location, version=None, key=planned.key, path=None)
+            return WrittenDataset(planned_output.location, version=None, key=planned_output.key, path=None)
         return WrittenDataset(
-            planned.location,
+            planned_output.location,
             result.version,
-            planned.key,
-            planned.path(result.folder),
+            planned_output.key,
+            planned_output.path(result.folder),
             columns=result.manifest.columns,
-            partitions=[f"{planned.location.path_or_table}/{partition}" for partition in result.partitions],
+            partitions=[f"{planned_output.location.path_or_table}/{partition}" for partition in result.partitions],
             rows=result.rows,
             bytes=result.bytes,
             files=result.files,
@@ -221,33 +224,33 @@ class ProcessRunner:
             profile=result.profile,
         )
 
-    def _output_lineage(self, planned: PlannedOutput) -> OutputLineage:
+    def _output_lineage(self, planned_output: PlannedOutput) -> OutputLineage:
         """Return the lineage of an output, including column lineage once it is known."""
-        lineage = OutputLineage(planned.location, self._plan.source_datasets(planned))
-        if self._executor is None or planned.output.dataset not in self._executor.results:
+        lineage = OutputLineage(planned_output.location, self._plan.source_datasets(planned_output))
+        if self._executor is None or planned_output.output.dataset not in self._executor.results:
             return lineage
-        views, view = self._executor.views, planned.output.from_
-        columns = views.written_lineage(view) if planned.is_step_output else views.column_lineage(view)
+        views, view = self._executor.views, planned_output.output.from_
+        columns = views.written_lineage(view) if planned_output.is_step_output else views.column_lineage(view)
         return lineage._replace(columns=columns, views=lineage_sources(self._plan))
 
     def _publish(self) -> RunResult:
         """Publish all outputs, or none if another version of any of them was published in the meantime."""
         results = self._executor.results if self._executor else {}
         items = []
-        for planned in self._plan.outputs:
-            result = results.get(planned.output.dataset)
-            identity = {"namespace": planned.location.namespace, "name": planned.location.name}
+        for planned_output in self._plan.outputs:
+            result = results.get(planned_output.output.dataset)
+            identity = {"namespace": planned_output.location.namespace, "name": planned_output.location.name}
             if result is not None:
                 metadata = {"process": self._plan.name, "rows": result.manifest.rows}
                 self._backend.execute(
                     PatchMetadataCommand(
-                        **identity, version=planned.key, metadata=metadata, checksum=result.manifest.checksum
+                        **identity, version=planned_output.key, metadata=metadata, checksum=result.manifest.checksum
                     )
                 )
-            version = planned.key
-            if result is None and planned.existing_version:
-                version = planned.existing_version
-            items.append(PublishItem(**identity, version=version, expected=planned.published_tag))
+            version = planned_output.key
+            if result is None and planned_output.existing_version:
+                version = planned_output.existing_version
+            items.append(PublishItem(**identity, version=version, expected=planned_output.published_tag))
         reason = f"run {self._plan.run_id} of {self._plan.name}"
         publication = self._backend.execute(PublishCommand(datasets=items, by=current_user(), why=reason))
         run_result = self._run_result("published", publication.publication)
@@ -256,9 +259,13 @@ class ProcessRunner:
         )
         return run_result
 
-    def _run_result(self, ended: RunConclusion, publication: int | None) -> RunResult:
+    def _run_result(self, conclusion: RunConclusion, publication: int | None) -> RunResult:
+        """Summarize the outputs and checks of a successful run."""
         results = self._executor.results if self._executor else {}
-        outputs = [_output_version(planned, results.get(planned.output.dataset)) for planned in self._plan.outputs]
+        outputs = [
+            _output_version(planned_output, results.get(planned_output.output.dataset))
+            for planned_output in self._plan.outputs
+        ]
         checks = [
             CheckSummary(
                 outcome.check.on,
@@ -271,25 +278,28 @@ class ProcessRunner:
             for result in results.values()
             for outcome in result.outcomes
         ]
-        return RunResult(self._plan.name, self._plan.run_id, self._plan.key, ended, publication, outputs, checks)
+        return RunResult(self._plan.name, self._plan.run_id, self._plan.key, conclusion, publication, outputs, checks)
 
 
 def register_definition(plan: Plan, backend: ProcessBackend, at: datetime) -> None:
     """Register the definition as active, and send its declared inputs and outputs."""
     definition = plan.definition
     content = definition.model_dump(mode="json", by_alias=True, exclude_none=True)
-    redacted = redact_document(content)
+    redacted_content = redact_document(content)
     backend.execute(
         RegisterDefinitionCommand(
             namespace=definition.process.namespace,
             name=definition.process.name,
-            definition=redacted,
+            definition=redacted_content,
             by=current_user(),
         )
     )
     reads = [planned_input.location for planned_input in plan.inputs]
-    writes = [planned.location for planned in plan.outputs]
-    output_lineage = [OutputLineage(planned.location, plan.source_datasets(planned)) for planned in plan.outputs]
+    writes = [planned_output.location for planned_output in plan.outputs]
+    output_lineage = [
+        OutputLineage(planned_output.location, plan.source_datasets(planned_output))
+        for planned_output in plan.outputs
+    ]
     send_event(backend, job_event(run_context(plan)._replace(output_lineage=output_lineage), at, reads, writes))
 
 
@@ -311,10 +321,12 @@ def _read_dataset(planned_input: PlannedInput) -> ReadDataset:
     return ReadDataset(planned_input.location, planned_input.version, planned_input.columns)
 
 
-def _output_version(planned: PlannedOutput, result: WriteResult | None) -> OutputVersion:
+def _output_version(planned_output: PlannedOutput, result: WriteResult | None) -> OutputVersion:
     """Describe the version of an output, which already existed if there is no result of this run."""
     if result is None:
-        return OutputVersion(planned.output.dataset, planned.existing_version or planned.tag, None, None, None)
+        return OutputVersion(
+            planned_output.output.dataset, planned_output.existing_version or planned_output.tag, None, None, None
+        )
     manifest = result.manifest
-    path = planned.path(result.folder)
-    return OutputVersion(planned.output.dataset, result.version, manifest.rows, manifest.checksum, path)
+    path = planned_output.path(result.folder)
+    return OutputVersion(planned_output.output.dataset, result.version, manifest.rows, manifest.checksum, path)

@@ -21,6 +21,8 @@ class _Run(msgspec.Struct, rename="camel"):
 
 
 class _Event(msgspec.Struct):
+    """The parts of an event that decide whether it is sent."""
+
     run: _Run = msgspec.field(default_factory=_Run)
     job: dict[str, msgspec.Raw] = {}
     outputs: list[msgspec.Raw] = []
@@ -76,9 +78,9 @@ def send_spool(backend: ProcessBackend, file: Path) -> SpoolResult:
     with open_event_file(file) as spool:
         payloads = [record.payload for record in read_records(spool)]
     relevant_payloads = list(_relevant_events(payloads))
-    rejected = backend.send_events(relevant_payloads)
+    rejection_reasons = backend.send_events(relevant_payloads)
     file.unlink()
-    return SpoolResult(len(relevant_payloads), len(payloads) - len(relevant_payloads), rejected)
+    return SpoolResult(len(relevant_payloads), len(payloads) - len(relevant_payloads), rejection_reasons)
 
 
 def _relevant_events(payloads: list[bytes]) -> Iterator[bytes]:

@@ -163,6 +163,7 @@ def read_options(planned_input: PlannedInput) -> ReadOptions:
 
 
 def _step_facet(planned_step: PlannedStep, lineage: QueryLineage | None) -> dict[str, Any]:
+    """Describe a step: its name, kind, inputs and, if known, its column lineage."""
     step = planned_step.step
     facet: dict[str, Any] = {
         "name": step.name,

@@ -107,13 +107,13 @@ class DagQuery(Query[DagResult], frozen=True, kw_only=True):
             job: QualifiedName(definition.namespace, definition.name)
             for job, definition in active_definitions.items()
         }
-        names |= graph.job_names({job for jobs in logical_jobs_by_job.values() for job in jobs})
+        names |= graph.job_names(set().union(*logical_jobs_by_job.values()))
         selected_names = {job: name for job, name in names.items() if self.namespace in {None, name.namespace}}
         usage = _readers_and_writers(io_rows, logical_jobs_by_job)
-        declared = list(_declared_dependencies(declared_rows, logical_jobs_by_job))
+        declared_dependencies = list(_declared_dependencies(declared_rows, logical_jobs_by_job))
         candidates = (
             dependency
-            for dependency in chain(declared, _inferred_dependencies(usage))
+            for dependency in chain(declared_dependencies, _inferred_dependencies(usage))
             if dependency.before in names
             and dependency.after in selected_names
             and dependency.before != dependency.after
@@ -130,7 +130,7 @@ class DagQuery(Query[DagResult], frozen=True, kw_only=True):
             ],
             [dependency.to_result(dataset_names) for dependency in dependencies],
             "size" if is_truncated else None,
-            _find_cycles(usage, declared, ordered_jobs),
+            _find_cycles(usage, declared_dependencies, ordered_jobs),
             _find_unproduced_datasets(ctx, usage, ordered_jobs, active_definitions.keys()),
         )
 
@@ -179,15 +179,15 @@ class _JobDependency(NamedTuple):
     observed: bool = True
 
     def to_result(self, dataset_names: dict[bytes, QualifiedName]) -> Dependency:
-        declared = None
+        metadata = None
         if self.declared:
-            declared = {key: value for key, value in _decoder.decode(self.declared).items() if value}
+            metadata = {key: value for key, value in _decoder.decode(self.declared).items() if value}
         return Dependency(
             format_id(self.before),
             format_id(self.after),
             "inferred" if self.dataset else "declared",
             node_reference(self.dataset, dataset_names[self.dataset]) if self.dataset else None,
-            declared,
+            metadata,
             self.observed,
         )
 
@@ -224,7 +224,7 @@ def _inferred_dependencies(usage: _ReadersAndWriters) -> Iterator[_JobDependency
 
 
 def _find_cycles(
-    usage: _ReadersAndWriters, declared: Iterable[_JobDependency], ordered_jobs: list[bytes]
+    usage: _ReadersAndWriters, declared_dependencies: Iterable[_JobDependency], ordered_jobs: list[bytes]
 ) -> list[list[str]]:
     """Find processes that depend on each other.
 
@@ -237,15 +237,16 @@ def _find_cycles(
         for job in usage.writers[dataset]:
             if job in positions:
                 successors[job].append(_DatasetNode(dataset))
-    for dependency in declared:
+    for dependency in declared_dependencies:
         if dependency.before in positions and dependency.after in positions:
             successors[dependency.before].append(dependency.after)
     cycles = []
     for component in strongly_connected_components(successors):
-        job_positions = sorted(positions[node] for node in component if isinstance(node, bytes))
-        if len(job_positions) > 1:
-            cycles.append(job_positions)
-    return [[format_id(ordered_jobs[position]) for position in cycle] for cycle in sorted(cycles)]
+        jobs = [node for node in component if isinstance(node, bytes)]
+        if len(jobs) > 1:
+            cycles.append(sorted(jobs, key=positions.__getitem__))
+    cycles.sort(key=lambda cycle: [positions[job] for job in cycle])
+    return [list(map(format_id, cycle)) for cycle in cycles]
 
 
 def _find_unproduced_datasets(

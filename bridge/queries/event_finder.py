@@ -90,6 +90,7 @@ class EventFinder:
 
 
 def _index_entry(org: str, row: tuple[Any, ...]) -> _EventIndexEntry:
+    """Parse the event of a row of `_EVENTS_AT`."""
     seq, hash_, event_type, event_time, source, payload = row
     event = parse_event(zstandard.decompress(payload), NO_LIMITS)
     job = " ".join(event.job) if event.job else None

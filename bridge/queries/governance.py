@@ -103,6 +103,7 @@ def _cursor_key(row: tuple[Any, ...]) -> tuple[int, str]:
 
 
 def _contract_result(row: tuple[Any, ...]) -> ContractResult:
+    """Convert a row of `_RESULTS`."""
     executed_at, _, status, detail, dataset, namespace, name = row
     content = msgspec.json.decode(detail or "{}")
     actual = content.get("actual") or {}

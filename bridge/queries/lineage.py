@@ -196,7 +196,8 @@ def _until_micros(as_of: datetime | None) -> int:
 
 
 def _edge_results(graph: LineageGraph, edges: Sequence[Edge], versions: _RunVersions) -> list[EdgeResult]:
-    # Fill the graph's cache of names with two queries, instead of one query per name.
+    """Convert edges to results, looking up all names in two queries."""
+    # These calls fill the cache from which the names of single datasets and jobs are returned.
     graph.dataset_names({edge.target for edge in edges} | {edge.source for edge in edges if edge.source})
     graph.job_names(edge.job for edge in edges if edge.job)
     return [
@@ -218,6 +219,7 @@ def _edge_results(graph: LineageGraph, edges: Sequence[Edge], versions: _RunVers
 def hop_results(graph: LineageGraph, hops: Iterable[ColumnHop]) -> list[ColumnHopResult]:
     """Convert hops to results, looking up all names in two queries."""
     hop_list = list(hops)
+    # These calls fill the cache from which the names of single datasets and jobs are returned.
     graph.dataset_names({dataset for hop in hop_list for dataset, _ in (hop.source, hop.target)})
     graph.job_names({hop.job for hop in hop_list if hop.job != NO_ID})
     return [

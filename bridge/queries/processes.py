@@ -158,19 +158,19 @@ class _DefinitionFile(msgspec.Struct, frozen=True):
 _decoder = msgspec.json.Decoder(_DefinitionFile)
 
 
-def _registered_process(ctx: QueryContext, registered: RegisteredDefinition, owners: list[str]) -> RegisteredProcess:
-    declared = _declared_process(registered.definition)
-    runs = recent_runs(ctx.db, ctx.org, 1, job=registered.process)
+def _registered_process(ctx: QueryContext, definition: RegisteredDefinition, owners: list[str]) -> RegisteredProcess:
+    section = _declared_process(definition.definition)
+    last_run = next(iter(recent_runs(ctx.db, ctx.org, 1, job=definition.process)), None)
     return RegisteredProcess(
-        id=format_id(registered.process),
-        namespace=registered.namespace,
-        name=registered.name,
-        version=registered.version,
-        registered_at=format_timestamp(registered.registered_at),
-        registered_by=registered.registered_by,
-        owners=[declared.owner] if declared.owner else owners,
-        trigger_mode=declared.trigger_mode,
-        last_run=run_record(ctx, runs[0]) if runs else None,
+        id=format_id(definition.process),
+        namespace=definition.namespace,
+        name=definition.name,
+        version=definition.version,
+        registered_at=format_timestamp(definition.registered_at),
+        registered_by=definition.registered_by,
+        owners=[section.owner] if section.owner else owners,
+        trigger_mode=section.trigger_mode,
+        last_run=run_record(ctx, last_run) if last_run else None,
     )
 
 

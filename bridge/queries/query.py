@@ -108,7 +108,7 @@ def parse_cursor(cursor: str | None, key_type: type[T]) -> T | None:
     if cursor is None:
         return None
     try:
-        padded = cursor + "=" * (-len(cursor) % 4)
-        return msgspec.json.decode(base64.b64decode(padded, altchars=b"-_", validate=True), type=key_type)
+        padded_cursor = cursor + "=" * (-len(cursor) % 4)
+        return msgspec.json.decode(base64.b64decode(padded_cursor, altchars=b"-_", validate=True), type=key_type)
     except (ValueError, msgspec.DecodeError) as error:
         raise InvalidParameter("not a cursor that was returned as `next`", "after") from error

@@ -159,7 +159,7 @@ class RunQuery(Query[RunDetailsResult], frozen=True, kw_only=True):
         entry = find_run(ctx.db, ctx.org, run_key)
         if not rows or entry is None:
             raise NotFound(f"no run {self.id} in the store")
-        ((run, job, parent_run_id, parent_job, nominal_start, nominal_end, producer, disputed),) = rows
+        ((run, job, parent_run_id, parent_job, nominal_start, nominal_end, producer, is_disputed),) = rows
         job_names = ctx.graph().job_names(job_id for job_id in (job, parent_job) if job_id)
         return RunDetailsResult(
             run=run_record(ctx, entry, max_steps=_SHOWN_STEPS),
@@ -169,7 +169,7 @@ class RunQuery(Query[RunDetailsResult], frozen=True, kw_only=True):
             nominal_start=iso_or_none(nominal_start),
             nominal_end=iso_or_none(nominal_end),
             producer=producer,
-            claim_disputed=bool(disputed),
+            claim_disputed=bool(is_disputed),
             inputs=_dataset_usage(ctx, _READ, run),
             outputs=_dataset_usage(ctx, _WRITTEN, run),
             quality=check_results_of_run(ctx, run),

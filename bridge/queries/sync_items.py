@@ -208,6 +208,7 @@ def _item_results(ctx: QueryContext, rows: Sequence[tuple[Any, ...]]) -> list[Sy
 
 
 def _item_result(row: tuple[Any, ...], subject: ItemSubject | None) -> SyncItemResult:
+    """Convert a row of `_COLUMNS`."""
     kind, key, pending, outcome, reason, settled_at, since, due_at, attempts, type_, name, ours, detail = row
     request = msgspec.json.decode(detail, type=dict[str, msgspec.Raw]).get("request") if detail else None
     return SyncItemResult(

@@ -228,14 +228,13 @@ class PartitionsQuery(DatasetSubjectQuery[Page[PartitionResult]], frozen=True, k
         results = []
         for partition in page:
             latest = next((version for version in newest_versions_first if _is_readable(version, partition)), None)
-            published = next((version for version in top_layer_first if version.has_partition(partition)), None)
-            if published and not _is_readable(published, partition):
-                published = None
+            top_version = next((version for version in top_layer_first if version.has_partition(partition)), None)
+            is_published = top_version is not None and _is_readable(top_version, partition)
             results.append(
                 PartitionResult(
                     partition,
                     latest.tag if latest else None,
-                    published.tag if published else None,
+                    top_version.tag if top_version and is_published else None,
                     invalid_reasons.get(partition, {}),
                 )
             )

@@ -143,9 +143,9 @@ class ActiveColumnLineage:
             if pair in pairs_with_changed_start:
                 ((run, start),) = self._db.fetch_all(_NEWEST_RUN, self._org, *pair)
             else:
-                candidates = {previous.run: previous.start} if previous else {}
-                candidates.update((run, starts.get(run, _NEVER)) for run in reporting_runs[pair])
-                start, run = max((start, run) for run, start in candidates.items())
+                start_by_run = {previous.run: previous.start} if previous else {}
+                start_by_run.update((run, starts.get(run, _NEVER)) for run in reporting_runs[pair])
+                start, run = max((start, run) for run, start in start_by_run.items())
             newest.append(_NewestRun(previous, run, start))
         return newest
 

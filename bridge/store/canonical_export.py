@@ -48,6 +48,7 @@ def _select_columns(columns: tuple[str, ...], *, without_times: bool) -> tuple[s
 def _json_lines(
     db: Database, org: str, table: str, columns: tuple[str, ...], sort_columns: tuple[str, ...]
 ) -> Iterator[bytes]:
+    """Yield each row of a table or view as a JSON array of the table name and the values by column."""
     # The names of tables and columns are constants of the code, so they need no quoting.
     query = f"SELECT {', '.join(columns)} FROM {table} WHERE org_id = ?1 ORDER BY {', '.join(sort_columns)}"
     for row in db.stream(query, org):

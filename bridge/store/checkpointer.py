@@ -42,6 +42,7 @@ class Checkpointer:
         self._thread.join()
 
     def _run(self) -> None:
+        """Checkpoint after commits until stopped. An error other than a transient one ends the thread."""
         connection = sqlite3.connect(self._path, isolation_level=None, timeout=0, check_same_thread=False)
         try:
             while not self._stop.wait(_PAUSE_SECONDS):

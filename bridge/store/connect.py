@@ -112,6 +112,7 @@ class StoreUrl(NamedTuple):
         return PostgresDatabase(self.url, writing=writing)
 
     def _open_writable(self, open_file: Callable[[Path], Database], file: Path) -> Database:
+        """Open the file of a SQLite store for writing. Raises IncompatibleStore if the user cannot write to it."""
         if not os.access(file, os.W_OK) or not os.access(file.absolute().parent, os.W_OK):
             raise IncompatibleStore(
                 f"the store {self.name} is not writable by this user: run as the user that owns the file and its "
@@ -123,6 +124,7 @@ class StoreUrl(NamedTuple):
             raise self._unusable_error(error) from error
 
     def _unusable_error(self, error: Exception) -> LineageBridgeError:
+        """Translate a driver error to an error that names the store."""
         cause = getattr(error, "orig", None) or error
         message = str(cause).strip().partition("\n")[0]
         reason = f"the store {self.name} cannot be used: {message}"

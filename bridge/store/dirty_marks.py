@@ -48,21 +48,21 @@ _DISABLE = ("UPDATE sync_target SET enabled_at = NULL WHERE org_id = ?1 AND targ
             "DELETE FROM dirty_mark WHERE org_id = ?1 AND target = ?2")  # fmt: skip
 
 
-def mark_changes(db: Database, org: str, changes: Reducer, regrouped: Collection[bytes]) -> None:
+def mark_changes(db: Database, org: str, changes: Reducer, regrouped_datasets: Collection[bytes]) -> None:
     """Write marks for everything that events changed, and for datasets that moved to another identity group."""
     targets = [target for (target,) in db.fetch_all(_TARGETS, org)]
     if not targets:
         return
     now = now_micros()
-    changed_keys = sorted({*_changed_entities(changes, regrouped), *_changed_observations(changes)})
+    changed_keys = sorted({*_changed_entities(changes, regrouped_datasets), *_changed_observations(changes)})
     db.insert(_MARK, [(org, target, kind, key, now) for target in targets for kind, key in changed_keys])
 
 
-def _changed_entities(changes: Reducer, regrouped: Collection[bytes]) -> Iterator[tuple[str, bytes]]:
+def _changed_entities(changes: Reducer, regrouped_datasets: Collection[bytes]) -> Iterator[tuple[str, bytes]]:
     """Yield the kind and key of each changed dataset, job and run."""
     for dataset in changes.rows(DatasetRow):
         yield "dataset", dataset.dataset_id
-    for dataset_id in regrouped:
+    for dataset_id in regrouped_datasets:
         yield "dataset", dataset_id
     for job in changes.rows(JobRow):
         yield "job", job.job_id

@@ -49,5 +49,5 @@ def is_rejected(db: Database, org: str, payload_hash: bytes) -> bool:
 def read_payload(db: Database, org: str, failed_input: FailedInput) -> bytes | None:
     """Return the bytes as they were sent, or None if they were deleted to make room for newer inputs."""
     rows = db.fetch_all(_PAYLOAD[failed_input.kind], org, failed_input.hash)
-    compressed = next((payload for (payload,) in rows), None)
-    return None if compressed is None else zstandard.decompress(compressed)
+    compressed_payload = next((payload for (payload,) in rows), None)
+    return None if compressed_payload is None else zstandard.decompress(compressed_payload)

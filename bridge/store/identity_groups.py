@@ -82,9 +82,9 @@ WHERE org_id = ?1 AND class_id = ?2
 """
 
 
-def update_is_active(db: Database, org: str, changes: Reducer, regrouped: set[bytes]) -> None:
+def update_is_active(db: Database, org: str, changes: Reducer, regrouped_datasets: set[bytes]) -> None:
     """Derive `ol_dataset.is_active` from drops, renames and later writes. Group members get the same value."""
-    datasets = set(regrouped)
+    datasets = set(regrouped_datasets)
     datasets.update(row.dataset_id for row in changes.rows(RunOutputRow))
     datasets.update(row.dataset_id for row in changes.rows(DatasetRow) if row.retired_at is not None)
     for (group,) in sorted(db.fetch_for_ids(_POSSIBLY_INACTIVE, datasets, org)):

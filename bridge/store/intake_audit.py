@@ -54,7 +54,7 @@ def audit_intake(db: Database, org: str) -> IntakeAudit:
     with db.snapshot():
         ledger_counts = {source: _LedgerCounts(*map(int, counts)) for source, *counts in db.fetch_all(_RECEIVED, org)}
         log_counts = {source: _LogCounts(*map(int, counts)) for source, *counts in db.fetch_all(_LOGGED, org)}
-        ((listed_receipts,),) = db.fetch_all(_REJECTED, org)
+        ((listed_count,),) = db.fetch_all(_REJECTED, org)
     source_totals = []
     for source in sorted(ledger_counts.keys() | log_counts.keys()):
         ledger = ledger_counts.get(source, _LedgerCounts())
@@ -74,14 +74,13 @@ def audit_intake(db: Database, org: str) -> IntakeAudit:
         for totals in source_totals
         if totals.duplicate < 0
     ]
-    events = sum(counts.events for counts in ledger_counts.values())
-    rejected = sum(counts.rejected for counts in ledger_counts.values())
-    retried = sum(counts.retried for counts in ledger_counts.values())
-    receipts = sum(counts.receipts for counts in log_counts.values())
-    if events != receipts:
-        discrepancies.append(f"{events} events were received, but the log counts {receipts}")
-    if rejected != int(listed_receipts) + retried:
-        discrepancies.append(
-            f"{rejected} inputs were rejected; {listed_receipts} are listed and {retried} were ingested later"
-        )
+    event_count = sum(counts.events for counts in ledger_counts.values())
+    rejected_count = sum(counts.rejected for counts in ledger_counts.values())
+    retried_count = sum(counts.retried for counts in ledger_counts.values())
+    logged_count = sum(counts.receipts for counts in log_counts.values())
+    if event_count != logged_count:
+        discrepancies.append(f"{event_count} events were received, but the log counts {logged_count}")
+    if rejected_count != int(listed_count) + retried_count:
+        outcomes = f"{listed_count} are listed and {retried_count} were ingested later"
+        discrepancies.append(f"{rejected_count} inputs were rejected; {outcomes}")
     return IntakeAudit(source_totals, discrepancies)

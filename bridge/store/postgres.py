@@ -92,6 +92,7 @@ class PostgresDatabase:
         self.version = f"PostgreSQL {self._connection.info.server_version // 10_000}"
 
     def _connect(self) -> psycopg.Connection[tuple[Any, ...]]:
+        """Open a connection, and apply the session settings."""
         try:
             connection = psycopg.connect(
                 self._url, autocommit=True, cursor_factory=psycopg.RawCursor, row_factory=tuple_row,
@@ -208,6 +209,7 @@ class PostgresDatabase:
             self.execute(_ANALYZE)
 
     def _create_partitions(self) -> None:
+        """Create the partitions for the coming days. A failure is only logged, because the next day tries again."""
         try:
             with self._connection.transaction():
                 self._connection.execute(f"SELECT pg_advisory_xact_lock({SCHEMA_LOCK})")

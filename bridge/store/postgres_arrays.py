@@ -115,6 +115,8 @@ def array_dumpers() -> dict[type[PackedArray], type[Dumper]]:
 
 
 def _make_dumper(array_oid: int) -> type[Dumper]:
+    """Create a dumper that passes encoded arrays on as arrays of this type."""
+
     class PackedDumper(Dumper):
         oid = array_oid
         format = Format.BINARY

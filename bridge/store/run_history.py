@@ -124,8 +124,7 @@ def recent_steps(db: Database, org: str, limit: int, run: bytes) -> list[RunHist
 
 def find_run(db: Database, org: str, run: bytes) -> RunHistoryEntry | None:
     """Find a run. Return None if no event reports its start."""
-    runs = _read_runs(db, "ol_run r WHERE r.run_id = ?5", org, 1, *FIRST_PAGE, run)
-    return runs[0] if runs else None
+    return next(iter(_read_runs(db, "ol_run r WHERE r.run_id = ?5", org, 1, *FIRST_PAGE, run)), None)
 
 
 def _read_runs(db: Database, source: str, *values: str | int | bytes) -> list[RunHistoryEntry]:

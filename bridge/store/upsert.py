@@ -32,16 +32,17 @@ def upsert_arrays(row_class: type[Row]) -> str:
     org, *other_columns = plan.names
     arrays = [f"?{number}" for number in range(2, len(plan.names) + 1)]
     columns = [org, *other_columns]
-    selected = ["?1", *(f"x.{name}" for name in other_columns)]
+    select_items = ["?1", *(f"x.{name}" for name in other_columns)]
     if row_class in _INITIAL_VALUES:
         column, origin = _INITIAL_VALUES[row_class]
         columns.append(column)
-        selected.append(f"x.{origin}")
-    source = f"SELECT {', '.join(selected)} FROM unnest({', '.join(arrays)}) AS x ({', '.join(other_columns)})"
+        select_items.append(f"x.{origin}")
+    source = f"SELECT {', '.join(select_items)} FROM unnest({', '.join(arrays)}) AS x ({', '.join(other_columns)})"
     return _build_upsert(row_class, columns, source)
 
 
 def _build_upsert(row_class: type[Row], columns: list[str], source: str) -> str:
+    """Build an upsert that updates each register only if the new value wins."""
     plan = merge_plan(row_class)
     insert = f"INSERT INTO {_TABLE_NAMES[row_class]} AS t ({', '.join(columns)}) {source}"
     conflict = f"ON CONFLICT ({', '.join(plan.names[: plan.key_count])}) DO"
@@ -57,6 +58,7 @@ def _build_upsert(row_class: type[Row], columns: list[str], source: str) -> str:
 
 
 def _wins_sql(names: tuple[str, ...], register: Register) -> str:
+    """Build the condition under which the new value of a register replaces the stored value."""
     order = [names[index] for index in register.order]
     new_order = ", ".join(f"excluded.{name}" for name in order)
     stored_order = ", ".join(f"t.{name}" for name in order)

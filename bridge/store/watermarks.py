@@ -34,21 +34,21 @@ class Watermarks:
 
     def get(self, source: str) -> Any:
         """Return the watermark of a source, or None if the source was never read."""
-        for (stored,) in self._db.fetch_all(_GET, self._key(source)):
-            type_name, encoded = json.loads(stored)
+        for (stored_json,) in self._db.fetch_all(_GET, self._key(source)):
+            type_name, value = json.loads(stored_json)
             decoders = {codec_type.__name__: decode for codec_type, (decode, _) in _TEXT_CODECS.items()}
-            return decoders[type_name](encoded) if type_name in decoders else encoded
+            return decoders[type_name](value) if type_name in decoders else value
         return None
 
     def set(self, source: str, value: Any) -> None:
         """Store a watermark with its type, so that `get` returns an equal value."""
-        value_type, encoded = type(value), value
+        type_name, json_value = type(value).__name__, value
         for codec_type, (_, encode) in _TEXT_CODECS.items():
             if isinstance(value, codec_type):
-                value_type, encoded = codec_type, encode(value)
+                type_name, json_value = codec_type.__name__, encode(value)
                 break
         with self._db.transaction():
-            self._db.execute(_SET, self._key(source), json.dumps([value_type.__name__, encoded]))
+            self._db.execute(_SET, self._key(source), json.dumps([type_name, json_value]))
 
     def _key(self, source: str) -> str:
         return f"watermark/{self._org}/{source}"

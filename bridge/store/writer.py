@@ -168,6 +168,7 @@ class Writer:
     def _stage(
         self, group: Sequence[IncomingEvent | RejectedInput], positions: Sequence[FilePosition]
     ) -> StagedGroup:
+        """Write a group in a new transaction, and leave the transaction open."""
         changes = _reduce_events(group)
         with ExitStack() as stack:
             stack.enter_context(self._db.transaction())
@@ -191,10 +192,10 @@ class Writer:
                 rows = list(rows_by_key.values())
             if rows:
                 self._db.merge_rows(row_class, rows)
-        regrouped = self._identity_groups.update(changes, new_symlinks)
-        update_is_active(self._db, self._org, changes, regrouped)
+        regrouped_datasets = self._identity_groups.update(changes, new_symlinks)
+        update_is_active(self._db, self._org, changes, regrouped_datasets)
         self._active_columns.update(changes)
-        mark_changes(self._db, self._org, changes, regrouped)
+        mark_changes(self._db, self._org, changes, regrouped_datasets)
         self._db.execute_many(_SET_POSITION, [(self._org, *position) for position in positions])
         return stored_rows
 
@@ -224,9 +225,9 @@ class Writer:
             self._compressor.compress(last_copy.payload),
         )
 
-    def _append_rejected(self, rejected: list[RejectedInput]) -> None:
+    def _append_rejected(self, inputs: list[RejectedInput]) -> None:
         """Store rejected inputs, and delete the oldest payloads if there are too many."""
-        rows = [self._rejected_row(item) for item in sorted(rejected, key=attrgetter("payload_hash"))]
+        rows = [self._rejected_row(item) for item in sorted(inputs, key=attrgetter("payload_hash"))]
         self._db.execute_many(_INSERT_REJECTED, rows)
         if rows:
             self._db.execute(_EVICT_REJECTED, self._org, self._keep_rejected)
@@ -247,16 +248,16 @@ class Writer:
 
     def _count_inputs(self, group: Sequence[IncomingEvent | RejectedInput]) -> None:
         """Count the inputs of a group by source in the intake ledger, regardless of their outcome."""
-        events: Counter[str] = Counter()
-        rejected: Counter[str] = Counter()
+        event_counts: Counter[str] = Counter()
+        rejected_counts: Counter[str] = Counter()
         for item in group:
-            counter = events if isinstance(item, IncomingEvent) else rejected
+            counter = event_counts if isinstance(item, IncomingEvent) else rejected_counts
             counter[item.source] += item.receipts
         self._db.execute_many(
             _ADD_TO_LEDGER,
             [
-                (self._org, source, self._writer_id, events[source], rejected[source], 0)
-                for source in sorted(events | rejected)
+                (self._org, source, self._writer_id, event_counts[source], rejected_counts[source], 0)
+                for source in sorted(event_counts | rejected_counts)
             ],
         )
 
@@ -265,13 +266,13 @@ class Writer:
 
         Merges only increase stored rows, so a committed row remains a lower bound, whatever other writers merge.
         """
-        cached: dict[Row, Row] = self._row_cache.get(row_class, {})
+        cached_rows: dict[Row, Row] = self._row_cache.get(row_class, {})
         key_count = merge_plan(row_class).key_count
         merge = merger(row_class)
         new_rows = {}
         for row in rows:
             key = row[:key_count]
-            stored_row = cached.get(key)
+            stored_row = cached_rows.get(key)
             if stored_row is None or merge(stored_row, row) != stored_row:
                 new_rows[key] = row
         return new_rows
@@ -286,8 +287,8 @@ class Writer:
                 return
             self._db.lock(f"classes of {self._org}")
             linked_datasets = {dataset for (dataset,) in self._db.fetch_all(_LINKED_DATASETS, self._org)}
-            regrouped = self._identity_groups.recompute(linked_datasets)
-            update_is_active(self._db, self._org, Reducer(), regrouped)
+            regrouped_datasets = self._identity_groups.recompute(linked_datasets)
+            update_is_active(self._db, self._org, Reducer(), regrouped_datasets)
             self._db.execute(_SET_RULES, name, rules)
 
     def file_position(self, path: str) -> FilePosition | None:

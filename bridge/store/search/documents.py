@@ -165,6 +165,7 @@ def build_documents(db: Database, org: str, ids: Collection[bytes]) -> Iterator[
 
 
 def _build_document(kind: str, entry: bytes, members: list[_Member], facts: RelatedFacts) -> SearchDocument:
+    """Combine the names of a dataset, or a job, with their facts into one document."""
     representative = next(member for member in members if member.id == entry)
     tags = sorted({tag for member in members for tag in facts.tags.get(member.id, ())})
     owners = {owner for member in members for owner in facts.owners.get(member.id, ())}
@@ -193,9 +194,9 @@ def _newest_value(values: Iterable[tuple[bytes | None, str | None]]) -> str | No
 
 def _category(members: list[_Member], tags: list[tuple[str, str]], facts: RelatedFacts) -> str | None:
     """Return the category of the newest registration or, failing that, the value of a `category` tag."""
-    registered = [facts.categories[member.id] for member in members if member.id in facts.categories]
-    if registered:
-        _, newest_category = max(registered)
+    registered_categories = [facts.categories[member.id] for member in members if member.id in facts.categories]
+    if registered_categories:
+        _, newest_category = max(registered_categories)
         return newest_category
     return next((value for key, value in tags if key.lower() == "category" and value), None)
 
@@ -236,8 +237,8 @@ def _encode_hit(content: HitContent) -> str:
     if description and len(description) > _MAX_CHARACTERS:
         description = f"{description[:_MAX_CHARACTERS]}…"
     owners, tags = content.owners[:_MAX_VALUES], content.tags[:_MAX_VALUES]
-    shortened = msgspec.structs.replace(content, description=description, owners=owners, tags=tags)
-    return msgspec.json.encode(shortened).decode()
+    shortened_content = msgspec.structs.replace(content, description=description, owners=owners, tags=tags)
+    return msgspec.json.encode(shortened_content).decode()
 
 
 def _sort_key(representative: _Member) -> bytes:

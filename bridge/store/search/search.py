@@ -220,6 +220,7 @@ def _format_cursor(cursor: _SearchCursor) -> str:
 
 
 def _parse_cursor(text: str) -> _SearchCursor:
+    """Parse a cursor. Raises InvalidParameter if no search can have returned the cursor."""
     try:
         decoded = b64decode(text + "=" * (-len(text) % 4), altchars="-_", validate=True)
     except ValueError:

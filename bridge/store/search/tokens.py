@@ -140,7 +140,8 @@ def value_token(first_letter: str, value: str) -> str:
 
 def name_tokens(namespace: str, name: str) -> set[str]:
     """Return the tokens of a whole name: the name, its short form, its last part, and the name with its namespace."""
-    last_part = name.rstrip("/").rpartition("/" if "/" in name else ".")[2]
+    separator = "/" if "/" in name else "."
+    _, _, last_part = name.rstrip("/").rpartition(separator)
     spellings = (name, short_name(name), last_part, namespace + name, f"{namespace}/{name}", f"{namespace} {name}")
     return {value_token(EXACT, spelling) for spelling in spellings if spelling}
 
