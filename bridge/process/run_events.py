@@ -124,8 +124,8 @@ def run_event(
     state: State,
     context: RunContext,
     at: datetime,
-    reads: Sequence[ReadDataset],
-    writes: Sequence[WrittenDataset],
+    inputs: Sequence[ReadDataset],
+    outputs: Sequence[WrittenDataset],
     error: str | None = None,
 ) -> bytes:
     """Build the JSON of a run event."""
@@ -144,22 +144,22 @@ def run_event(
         eventType=ol.RunState[state],
         run=ol.Run(context.run_id, run_facets),
         job=ol.Job(context.namespace, context.name, _job_facets(context)),
-        inputs=[_input_dataset(dataset) for dataset in reads],
-        outputs=[_output_dataset(dataset) for dataset in writes],
+        inputs=[_input_dataset(dataset) for dataset in inputs],
+        outputs=[_output_dataset(dataset) for dataset in outputs],
         producer=PRODUCER,
     )
     return Serde.to_json(event).encode()
 
 
 def job_event(
-    context: RunContext, at: datetime, reads: Sequence[DatasetLocation], writes: Sequence[DatasetLocation]
+    context: RunContext, at: datetime, inputs: Sequence[DatasetLocation], outputs: Sequence[DatasetLocation]
 ) -> bytes:
     """Build the JSON of a job event with the declared inputs and outputs."""
     event = ol.JobEvent(
         eventTime=at.isoformat(),
         job=ol.Job(context.namespace, context.name, _job_facets(context)),
-        inputs=[ol.InputDataset(dataset.namespace, dataset.name) for dataset in reads],
-        outputs=[ol.OutputDataset(dataset.namespace, dataset.name) for dataset in writes],
+        inputs=[ol.InputDataset(dataset.namespace, dataset.name) for dataset in inputs],
+        outputs=[ol.OutputDataset(dataset.namespace, dataset.name) for dataset in outputs],
         producer=PRODUCER,
     )
     return Serde.to_json(event).encode()

@@ -194,15 +194,15 @@ class ProcessRunner:
     def _send_run_event(self, state: State, error: str | None = None) -> None:
         """Send an event with the inputs and outputs of the run, and with its results so far."""
         plan = self._plan
-        reads = [_read_dataset(planned_input) for planned_input in plan.inputs]
+        inputs = [_read_dataset(planned_input) for planned_input in plan.inputs]
         output_lineage = [self._output_lineage(planned_output) for planned_output in plan.outputs]
-        writes = [
+        outputs = [
             self._written_dataset(planned_output, lineage)
             for planned_output, lineage in zip(plan.outputs, output_lineage, strict=True)
         ]
         steps = self._executor.views.step_facets() if self._executor else ()
         context = run_context(plan)._replace(parent=self._parent, steps=steps, output_lineage=output_lineage)
-        send_event(self._backend, run_event(state, context, self._clock(), reads, writes, error))
+        send_event(self._backend, run_event(state, context, self._clock(), inputs, outputs, error))
 
     def _written_dataset(self, planned_output: PlannedOutput, lineage: OutputLineage) -> WrittenDataset:
         """Describe an output for a run event, with its measurements once it is written."""
@@ -252,8 +252,8 @@ class ProcessRunner:
                 version = planned_output.existing_version
             items.append(PublishItem(**identity, version=version, expected=planned_output.published_tag))
         reason = f"run {self._plan.run_id} of {self._plan.name}"
-        publication = self._backend.execute(PublishCommand(datasets=items, by=current_user(), why=reason))
-        run_result = self._run_result("published", publication.publication)
+        publish_result = self._backend.execute(PublishCommand(datasets=items, by=current_user(), why=reason))
+        run_result = self._run_result("published", publish_result.publication)
         self._report(
             "published: " + ", ".join(f"{version.dataset} {version.version}" for version in run_result.outputs)
         )
@@ -294,13 +294,13 @@ def register_definition(plan: Plan, backend: ProcessBackend, at: datetime) -> No
             by=current_user(),
         )
     )
-    reads = [planned_input.location for planned_input in plan.inputs]
-    writes = [planned_output.location for planned_output in plan.outputs]
+    inputs = [planned_input.location for planned_input in plan.inputs]
+    outputs = [planned_output.location for planned_output in plan.outputs]
     output_lineage = [
         OutputLineage(planned_output.location, plan.source_datasets(planned_output))
         for planned_output in plan.outputs
     ]
-    send_event(backend, job_event(run_context(plan)._replace(output_lineage=output_lineage), at, reads, writes))
+    send_event(backend, job_event(run_context(plan)._replace(output_lineage=output_lineage), at, inputs, outputs))
 
 
 def run_context(plan: Plan) -> RunContext:

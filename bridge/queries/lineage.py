@@ -148,7 +148,7 @@ class LineageQuery(DatasetSubjectQuery[LineageResult], frozen=True, kw_only=True
         walks = [walk(graph, start, direction, self.depth, self.most) for direction in _DIRECTIONS[self.direction]]
         edges = list(dict.fromkeys(edge for lineage_walk in walks for edge in lineage_walk.edges))
         dataset_pairs = {(edge.source, edge.target) for edge in edges if edge.source}
-        hops = ColumnLineageWalker(ctx.db, ctx.org, until).between(dataset_pairs) if self.columns else []
+        hops = ColumnLineageWalker(ctx.db, ctx.org, until).hops_between(dataset_pairs) if self.columns else []
         versions = _RunVersions(ctx.db, ctx.org, edges if self.granularity == "run" else [])
         return LineageResult(
             node_reference(start, graph.dataset_name(start)),

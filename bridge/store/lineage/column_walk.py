@@ -102,7 +102,7 @@ class ColumnLineageWalker:
                 break
         return ColumnWalk(start, hops, "depth" if frontier else None)
 
-    def between(self, pairs: Collection[tuple[bytes, bytes]]) -> list[ColumnHop]:
+    def hops_between(self, pairs: Collection[tuple[bytes, bytes]]) -> list[ColumnHop]:
         """List the active hops between pairs of source and target dataset."""
         dataset_pairs = set(pairs)
         hops = self._fetch_hops(_INTO, {target for _, target in dataset_pairs})
