@@ -47,6 +47,6 @@ class PinsQuery(Query[Page[PinnedVersion]], frozen=True, kw_only=True):
     def run(self, ctx: QueryContext) -> Page[PinnedVersion]:
         after = parse_cursor(self.after, tuple[str, bytes]) or ("", b"")
         pins = PinStore(ctx.db, ctx.org, now_micros).list_page(self.limit + 1, after, include_expired=self.expired)
-        page, next_cursor = paginate(pins, self.limit, lambda pin: (pin.name, pin.version))
-        names = ctx.graph().dataset_names({pin.dataset for pin in page})
-        return Page([pinned_version(names[pin.dataset], pin) for pin in page], next_cursor)
+        page, next_cursor = paginate(pins, self.limit, lambda pin: (pin.name, pin.version_id))
+        names = ctx.graph().dataset_names({pin.group_id for pin in page})
+        return Page([pinned_version(names[pin.group_id], pin) for pin in page], next_cursor)

@@ -168,8 +168,8 @@ def _version_results(ctx: QueryContext, dataset: bytes, rows: list[_VersionRow])
                 job=node_reference(row.job, job_names[row.job]) if row.job and row.job != NO_ID else None,
                 checksum=version.checksum,
                 partitions=None if version.partitions is None else list(version.partitions),
-                published=publication is not None and publication.version == version.id,
-                pins=sorted(pin.name for pin in pins if pin.version == version.id),
+                published=publication is not None and publication.version_id == version.id,
+                pins=sorted(pin.name for pin in pins if pin.version_id == version.id),
                 invalid=version.invalid.get(WHOLE_VERSION),
                 metadata=decode_metadata(version.metadata),
             )
@@ -216,9 +216,9 @@ class PartitionsQuery(DatasetSubjectQuery[Page[PartitionResult]], frozen=True, k
         reader = VersionReader(ctx.db, ctx.org)
         newest_versions_first = reader.list_newest(dataset)
         layers = PublicationHistory(ctx.db, ctx.org).layers(dataset)
-        versions_by_id = reader.get_many(dataset, {layer.version for layer in layers})
+        versions_by_id = reader.get_many(dataset, {layer.version_id for layer in layers})
         top_layer_first = [
-            versions_by_id[layer.version] for layer in reversed(layers) if layer.version in versions_by_id
+            versions_by_id[layer.version_id] for layer in reversed(layers) if layer.version_id in versions_by_id
         ]
         invalid_reasons = _invalid_reasons(newest_versions_first)
         partitions = sorted({partition for version in newest_versions_first for partition in _partitions_of(version)})

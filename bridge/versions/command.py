@@ -49,11 +49,11 @@ class CommandContext(NamedTuple):
             return f"{by} ({self.principal})"
         return by or self.principal or "somebody"
 
-    def dataset_name(self, dataset: bytes) -> QualifiedName:
-        return self.graph.dataset_name(dataset)
+    def dataset_name(self, group_id: bytes) -> QualifiedName:
+        return self.graph.dataset_name(group_id)
 
-    def node_reference(self, dataset: bytes) -> NodeReference:
-        return node_reference(dataset, self.dataset_name(dataset))
+    def node_reference(self, group_id: bytes) -> NodeReference:
+        return node_reference(group_id, self.dataset_name(group_id))
 
     def resolved_version(self, resolution: Resolution) -> ResolvedVersion:
         return resolved_version(self.graph, resolution)

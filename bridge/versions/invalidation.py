@@ -29,7 +29,7 @@ WHERE org_id = ?1 AND partition_key = ?3 AND lifted_at IS NULL AND version_id IN
 class InvalidationOutcome(NamedTuple):
     """The validity of a version, or of one of its partitions. `reason` is None if it is valid."""
 
-    dataset: bytes
+    group_id: bytes
     version: Version
     partition: str
     reason: str | None
@@ -46,22 +46,22 @@ class InvalidationStore:
         self._clock = clock
 
     def invalidate(
-        self, dataset: bytes, version: Version, reason: str, actor: str, partition: str = WHOLE_VERSION
+        self, group_id: bytes, version: Version, reason: str, actor: str, partition: str = WHOLE_VERSION
     ) -> InvalidationOutcome:
         """Invalidate a version or one of its partitions. A new reason replaces an earlier one."""
         if partition and not version.has_partition(partition):
             raise NotFound(f"no partition {partition!r} in version {version.tag!r}")
         now = self._clock()
-        self._db.execute(_INVALIDATE, self._org, version.id, partition, version.dataset, reason, actor, now)
-        return InvalidationOutcome(dataset, version, partition, reason, actor, now)
+        self._db.execute(_INVALIDATE, self._org, version.id, partition, version.dataset_id, reason, actor, now)
+        return InvalidationOutcome(group_id, version, partition, reason, actor, now)
 
     def revoke(
-        self, dataset: bytes, version: Version, actor: str, partition: str = WHOLE_VERSION
+        self, group_id: bytes, version: Version, actor: str, partition: str = WHOLE_VERSION
     ) -> InvalidationOutcome:
         """Revoke the invalidation of all attempts at a version. Raises NotFound if the version is valid."""
         if partition not in version.invalid:
             label = f"partition {partition!r} of version" if partition else "version"
             raise NotFound(f"{label} {version.tag!r} is not marked invalid")
         now = self._clock()
-        self._db.execute(_REVOKE, self._org, version.id, partition, version.dataset, actor, now)
-        return InvalidationOutcome(dataset, version, partition, None, actor, now)
+        self._db.execute(_REVOKE, self._org, version.id, partition, version.dataset_id, actor, now)
+        return InvalidationOutcome(group_id, version, partition, None, actor, now)

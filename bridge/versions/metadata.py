@@ -34,16 +34,16 @@ class MetadataStore:
         self._org = org
         self._clock = clock
 
-    def get(self, dataset: bytes) -> Metadata:
+    def get(self, group_id: bytes) -> Metadata:
         """Return the metadata of the dataset with this group id."""
-        rows = self._db.fetch_all(_DATASET_METADATA, self._org, dataset)
+        rows = self._db.fetch_all(_DATASET_METADATA, self._org, group_id)
         return decode_metadata(next((metadata_json for (metadata_json,) in rows), None))
 
-    def patch_dataset(self, dataset: bytes, patch: Metadata, actor: str) -> Metadata:
+    def patch_dataset(self, group_id: bytes, patch: Metadata, actor: str) -> Metadata:
         """Patch the metadata of a dataset, and return the patched metadata."""
-        patched_metadata = merge_patch(self.get(dataset), patch)
+        patched_metadata = merge_patch(self.get(group_id), patch)
         self._db.execute(
-            _SAVE_DATASET_METADATA, self._org, dataset, encode_metadata(patched_metadata), actor, self._clock()
+            _SAVE_DATASET_METADATA, self._org, group_id, encode_metadata(patched_metadata), actor, self._clock()
         )
         return patched_metadata
 
@@ -54,7 +54,7 @@ class MetadataStore:
         self._db.execute(
             _SAVE_VERSION_METADATA,
             self._org,
-            version.dataset,
+            version.dataset_id,
             version.id,
             encode_metadata(patched_metadata),
             new_checksum,

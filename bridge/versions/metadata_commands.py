@@ -39,13 +39,13 @@ class PatchMetadataCommand(Command[MetadataResult], DatasetArgument, frozen=True
         if self.version is None and self.checksum is not None:
             raise InvalidParameter("requires a version", "checksum")
         with registry.transaction():
-            dataset = self.group_id(ctx)
+            group_id = self.group_id(ctx)
             if self.version is None:
-                patched_metadata = registry.metadata.patch_dataset(dataset, self.metadata, ctx.actor(self.by))
-                return MetadataResult(ctx.node_reference(dataset), None, patched_metadata)
-            version = registry.versions.find(dataset, self.version)
+                patched_metadata = registry.metadata.patch_dataset(group_id, self.metadata, ctx.actor(self.by))
+                return MetadataResult(ctx.node_reference(group_id), None, patched_metadata)
+            version = registry.versions.find(group_id, self.version)
             patched_metadata = registry.metadata.patch_version(version, self.metadata, self.checksum)
-        return MetadataResult(ctx.node_reference(dataset), version.tag, patched_metadata)
+        return MetadataResult(ctx.node_reference(group_id), version.tag, patched_metadata)
 
 
 class RegisterDefinitionCommand(Command[DefinitionVersion], frozen=True, kw_only=True):

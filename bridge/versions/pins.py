@@ -40,9 +40,9 @@ class Pin(NamedTuple):
 
     name: str
     #: Group of the dataset, and the member under which the version was written.
-    dataset: bytes
+    group_id: bytes
     dataset_id: bytes
-    version: bytes
+    version_id: bytes
     tag: str
     pinned_by: str
     pinned_at: int
@@ -58,13 +58,15 @@ class PinStore:
         self._org = org
         self._clock = clock
 
-    def list_for_dataset(self, dataset: bytes) -> list[Pin]:
+    def list_for_dataset(self, group_id: bytes) -> list[Pin]:
         """List the pins of the dataset with this group id, newest first."""
-        return [_pin_from_row(row) for row in self._db.fetch_all(_PINS_OF_DATASET, self._org, dataset, self._clock())]
+        return [
+            _pin_from_row(row) for row in self._db.fetch_all(_PINS_OF_DATASET, self._org, group_id, self._clock())
+        ]
 
-    def find(self, dataset: bytes, name: str) -> Pin:
+    def find(self, group_id: bytes, name: str) -> Pin:
         """Find the pin of a dataset by name. Raises NotFound if no such pin exists."""
-        matching_pin = next((pin for pin in self.list_for_dataset(dataset) if pin.name == name), None)
+        matching_pin = next((pin for pin in self.list_for_dataset(group_id) if pin.name == name), None)
         if matching_pin is None:
             raise NotFound(f"no pin {name!r} of the dataset in the store, or it has expired")
         return matching_pin
@@ -87,40 +89,43 @@ class PinStore:
         if expires_at <= now:
             raise InvalidParameter("must be in the future", "until")
         possible_conflicts = [_unpinnable_conflict(version) for _, version in versions]
-        possible_conflicts += [self._moved_pin_conflict(dataset, name, version) for dataset, version in versions]
+        possible_conflicts += [self._moved_pin_conflict(group_id, name, version) for group_id, version in versions]
         conflicts = [conflict for conflict in possible_conflicts if conflict]
         if conflicts:
             raise StateConflict("; ".join(f"{conflict['reason']}" for conflict in conflicts), conflicts)
         pins = []
-        for dataset, version in versions:
+        for group_id, version in versions:
             # Pins of other versions have expired, because active ones are conflicts.
-            for version_id in self._other_pinned_versions(name, dataset, version.id):
+            for version_id in self._other_pinned_versions(name, group_id, version.id):
                 self._db.execute(_DELETE, self._org, name, version_id)
             self._db.execute(
-                _SAVE, self._org, name, version.id, version.dataset, version.tag, actor, now, expires_at, reason
+                _SAVE, self._org, name, version.id, version.dataset_id, version.tag, actor, now, expires_at, reason
             )
-            pins.append(Pin(name, dataset, version.dataset, version.id, version.tag, actor, now, expires_at, reason))
+            pins.append(
+                Pin(name, group_id, version.dataset_id, version.id, version.tag, actor, now, expires_at, reason)
+            )
         return pins
 
-    def unpin(self, name: str, dataset: bytes | None = None) -> list[Pin]:
+    def unpin(self, name: str, group_id: bytes | None = None) -> list[Pin]:
         """Remove a pin from one dataset, or from all its datasets. Raises NotFound if no such pin exists."""
         pins = [_pin_from_row(row) for row in self._db.fetch_all(_BY_NAME, self._org, name)]
-        removed_pins = [pin for pin in pins if dataset is None or pin.dataset == dataset]
+        removed_pins = [pin for pin in pins if group_id is None or pin.group_id == group_id]
         if not removed_pins:
-            scope = "" if dataset is None else " of the dataset"
+            scope = "" if group_id is None else " of the dataset"
             raise NotFound(f"no pin {name!r}{scope} in the store")
         for pin in removed_pins:
-            self._db.execute(_DELETE, self._org, name, pin.version)
+            self._db.execute(_DELETE, self._org, name, pin.version_id)
         return removed_pins
 
-    def _other_pinned_versions(self, name: str, dataset: bytes, kept_version: bytes) -> list[bytes]:
+    def _other_pinned_versions(self, name: str, group_id: bytes, kept_version_id: bytes) -> list[bytes]:
         pins = [_pin_from_row(row) for row in self._db.fetch_all(_BY_NAME, self._org, name)]
-        return [pin.version for pin in pins if pin.dataset == dataset and pin.version != kept_version]
+        return [pin.version_id for pin in pins if pin.group_id == group_id and pin.version_id != kept_version_id]
 
-    def _moved_pin_conflict(self, dataset: bytes, name: str, version: Version) -> dict[str, str | None] | None:
+    def _moved_pin_conflict(self, group_id: bytes, name: str, version: Version) -> dict[str, str | None] | None:
         """Return a conflict if the name already pins another version of the dataset."""
         existing_pin = next(
-            (pin for pin in self.list_for_dataset(dataset) if pin.name == name and pin.version != version.id), None
+            (pin for pin in self.list_for_dataset(group_id) if pin.name == name and pin.version_id != version.id),
+            None,
         )
         if existing_pin is None:
             return None
@@ -138,5 +143,5 @@ def _unpinnable_conflict(version: Version) -> dict[str, str | None] | None:
 
 
 def _pin_from_row(row: tuple[Any, ...]) -> Pin:
-    name, dataset, member, version, *remaining_columns = row
-    return Pin(name, bytes(dataset), bytes(member), bytes(version), *remaining_columns)
+    name, group_id, dataset_id, version_id, *remaining_columns = row
+    return Pin(name, bytes(group_id), bytes(dataset_id), bytes(version_id), *remaining_columns)

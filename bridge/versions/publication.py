@@ -36,8 +36,8 @@ class PublicationEntry(NamedTuple):
     number: int
     publication: int
     #: The member of the group under which the version was written.
-    dataset: bytes
-    version: bytes
+    dataset_id: bytes
+    version_id: bytes
     tag: str
     #: Number of the previous entry; None if nothing was published before.
     previous_number: int | None
@@ -54,16 +54,16 @@ class PublicationHistory:
         self._db = db
         self._org = org
 
-    def current(self, dataset: bytes, until: int = NO_TIME_LIMIT) -> PublicationEntry | None:
+    def current(self, group_id: bytes, until: int = NO_TIME_LIMIT) -> PublicationEntry | None:
         """Return the last entry of a dataset up to a time (default: now), or None if nothing was published."""
-        entries = self.list_newest(dataset, 1, until=until)
+        entries = self.list_newest(group_id, 1, until=until)
         return entries[0] if entries else None
 
     def list_newest(
-        self, dataset: bytes, limit: int, *, before: int = NO_TIME_LIMIT, until: int = NO_TIME_LIMIT
+        self, group_id: bytes, limit: int, *, before: int = NO_TIME_LIMIT, until: int = NO_TIME_LIMIT
     ) -> list[PublicationEntry]:
         """List the newest entries with a number below `before` and a time up to `until`."""
-        return [_entry_from_row(row) for row in self._db.fetch_all(_PAGE, self._org, dataset, until, before, limit)]
+        return [_entry_from_row(row) for row in self._db.fetch_all(_PAGE, self._org, group_id, until, before, limit)]
 
     def entries(self, publication: int) -> list[PublicationEntry]:
         return [_entry_from_row(row) for row in self._db.fetch_all(_ENTRIES_OF_PUBLICATION, self._org, publication)]
@@ -73,25 +73,25 @@ class PublicationHistory:
         ((version_tag,),) = self._db.fetch_all(_VERSION_TAG, self._org, number)
         return str(version_tag)
 
-    def was_published(self, dataset: bytes, version: bytes) -> bool:
-        return bool(self._db.fetch_all(_WAS_PUBLISHED, self._org, dataset, NO_TIME_LIMIT, NO_TIME_LIMIT, version))
+    def was_published(self, group_id: bytes, version_id: bytes) -> bool:
+        return bool(self._db.fetch_all(_WAS_PUBLISHED, self._org, group_id, NO_TIME_LIMIT, NO_TIME_LIMIT, version_id))
 
     def group_ids(self, entries: Sequence[PublicationEntry]) -> dict[bytes, bytes]:
         """Map the datasets of entries to their groups."""
-        return group_ids(self._db, self._org, {entry.dataset for entry in entries})
+        return group_ids(self._db, self._org, {entry.dataset_id for entry in entries})
 
-    def layers(self, dataset: bytes, until: int = NO_TIME_LIMIT) -> list[PublicationEntry]:
+    def layers(self, group_id: bytes, until: int = NO_TIME_LIMIT) -> list[PublicationEntry]:
         """List the entries that are published now, or were at a given time, as layers from bottom to top.
 
         Readers see the top layer; if it contains only some partitions, the rest is read from the layers below. A
         rollback removes the layers above the version that it returns to.
         """
-        rows = self._db.fetch_all(_ENTRIES, self._org, dataset, until, NO_TIME_LIMIT)
+        rows = self._db.fetch_all(_ENTRIES, self._org, group_id, until, NO_TIME_LIMIT)
         return fold_layers(follow_chain([_entry_from_row(row) for row in rows]))
 
     def published_datasets(self) -> list[bytes]:
         """List the groups that ever had a published version."""
-        return sorted(bytes(dataset) for (dataset,) in self._db.fetch_all(_PUBLISHED_DATASETS, self._org))
+        return sorted(bytes(group_id) for (group_id,) in self._db.fetch_all(_PUBLISHED_DATASETS, self._org))
 
 
 def follow_chain(entries: Sequence[PublicationEntry]) -> list[PublicationEntry]:
@@ -112,8 +112,8 @@ def fold_layers(entries: Sequence[PublicationEntry]) -> list[PublicationEntry]:
     """Reduce a history, given oldest entry first, to the layers that remain at its end."""
     stack: list[PublicationEntry] = []
     for entry in entries:
-        if entry.kind == "rollback" and any(layer.version == entry.version for layer in stack):
-            while stack[-1].version != entry.version:
+        if entry.kind == "rollback" and any(layer.version_id == entry.version_id for layer in stack):
+            while stack[-1].version_id != entry.version_id:
                 stack.pop()
         else:
             stack.append(entry)
@@ -121,5 +121,5 @@ def fold_layers(entries: Sequence[PublicationEntry]) -> list[PublicationEntry]:
 
 
 def _entry_from_row(row: tuple[Any, ...]) -> PublicationEntry:
-    number, publication, dataset, version, *remaining_columns = row
-    return PublicationEntry(number, publication, bytes(dataset), bytes(version), *remaining_columns)
+    number, publication, dataset_id, version_id, *remaining_columns = row
+    return PublicationEntry(number, publication, bytes(dataset_id), bytes(version_id), *remaining_columns)

@@ -114,7 +114,7 @@ def _publication_result(ctx: CommandContext, outcomes: list[PublicationOutcome])
     """Build the result of a command from the outcomes for its datasets."""
     results = [
         published_dataset(
-            ctx.dataset_name(outcome.dataset), outcome, live=ctx.registry.resolver.is_live(outcome.dataset)
+            ctx.dataset_name(outcome.group_id), outcome, live=ctx.registry.resolver.is_live(outcome.group_id)
         )
         for outcome in outcomes
     ]

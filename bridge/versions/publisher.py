@@ -28,7 +28,7 @@ UNCHECKED = _Unchecked()
 class PublicationRequest(NamedTuple):
     """A dataset (group id) and the version to publish. Without a selector, it is the previously published version."""
 
-    dataset: bytes
+    group_id: bytes
     selector: Selector | None
     #: Version that must currently be published (tag, key or id); None: no version may be published.
     expected: str | _Unchecked | None = UNCHECKED
@@ -37,7 +37,7 @@ class PublicationRequest(NamedTuple):
 class PublicationOutcome(NamedTuple):
     """The published version of a dataset, with its entry and the previous entry (the same if nothing changed)."""
 
-    dataset: bytes
+    group_id: bytes
     version: Version
     previous: PublicationEntry | None
     entry: PublicationEntry
@@ -89,21 +89,23 @@ class Publisher:
         if not entries:
             raise NotFound(f"no publication {publication} in the store")
         groups = self._history.group_ids(entries)
-        published_ids = {groups[entry.dataset]: _version_id(entry) for entry in entries}
+        published_ids = {groups[entry.dataset_id]: _version_id(entry) for entry in entries}
         return self.roll_back(
-            [PublicationRequest(dataset, None, version) for dataset, version in published_ids.items()], actor, reason
+            [PublicationRequest(group_id, None, version_id) for group_id, version_id in published_ids.items()],
+            actor,
+            reason,
         )
 
     def _plan_and_write(
         self, kind: PublicationKind, requests: Sequence[PublicationRequest], actor: str, reason: str | None
     ) -> list[PublicationOutcome]:
         """Find the version for each request, and write all entries or, if any request conflicts, none."""
-        if len({request.dataset for request in requests}) < len(requests):
+        if len({request.group_id for request in requests}) < len(requests):
             raise InvalidParameter("a dataset is listed twice", "datasets")
         planned_publications: list[_PlannedPublication] = []
         conflicts: list[dict[str, str | None]] = []
         for request in requests:
-            current_entry = self._history.current(request.dataset)
+            current_entry = self._history.current(request.group_id)
             try:
                 version = self._target_version(kind, request, current_entry)
                 planned_publications.append(_PlannedPublication(request, version, current_entry))
@@ -111,7 +113,7 @@ class Publisher:
                 published_tag = current_entry.tag if current_entry else None
                 current_tag = error.current if isinstance(error, _PublicationRefused) else published_tag
                 conflicts.append(
-                    {"dataset": self._display_name(request.dataset), "current": current_tag, "reason": str(error)}
+                    {"dataset": self._display_name(request.group_id), "current": current_tag, "reason": str(error)}
                 )
         if conflicts:
             raise StateConflict(
@@ -124,8 +126,8 @@ class Publisher:
     ) -> Version:
         """Find the version to publish. Raises StateConflict or _PublicationRefused if it cannot be published."""
         if kind == "publish" and request.selector is not None:
-            version = self._resolver.resolve(VersionRequest(request.dataset, request.selector)).version
-            if current_entry is None or current_entry.version != version.id:
+            version = self._resolver.resolve(VersionRequest(request.group_id, request.selector)).version
+            if current_entry is None or current_entry.version_id != version.id:
                 self._check_expected_version(request, current_entry)
         else:
             self._check_expected_version(request, current_entry)
@@ -151,7 +153,7 @@ class Publisher:
             raise _PublicationRefused(
                 f"version {current_entry.tag!r} is published, but none was expected", current_entry.tag
             )
-        version = self._versions.get(request.dataset, current_entry.version)
+        version = self._versions.get(request.group_id, current_entry.version_id)
         accepted_names: set[str | None] = {current_entry.tag, _version_id(current_entry)}
         if version is not None:
             accepted_names |= {version.tag, version.key}
@@ -168,15 +170,15 @@ class Publisher:
         if current_entry is None:
             raise _PublicationRefused("nothing is published")
         if request.selector is not None:
-            version = self._resolver.resolve(VersionRequest(request.dataset, request.selector)).version
-            if not self._history.was_published(request.dataset, version.id):
+            version = self._resolver.resolve(VersionRequest(request.group_id, request.selector)).version
+            if not self._history.was_published(request.group_id, version.id):
                 raise _PublicationRefused(
                     f"version {version.tag!r} was never published: publish it instead", current_entry.tag
                 )
             return version
-        layers = self._history.layers(request.dataset)
-        earlier_layers = [entry for entry in layers if entry.version != current_entry.version]
-        target = self._versions.get(request.dataset, earlier_layers[-1].version) if earlier_layers else None
+        layers = self._history.layers(request.group_id)
+        earlier_layers = [entry for entry in layers if entry.version_id != current_entry.version_id]
+        target = self._versions.get(request.group_id, earlier_layers[-1].version_id) if earlier_layers else None
         if target is None:
             raise _PublicationRefused(
                 f"nothing was published before version {current_entry.tag!r}", current_entry.tag
@@ -199,14 +201,14 @@ class Publisher:
         publication = number
         outcomes = []
         for request, version, current_entry in planned_publications:
-            if current_entry is not None and current_entry.version == version.id:
-                outcomes.append(PublicationOutcome(request.dataset, version, current_entry, current_entry))
+            if current_entry is not None and current_entry.version_id == version.id:
+                outcomes.append(PublicationOutcome(request.group_id, version, current_entry, current_entry))
                 continue
             previous_number = current_entry.number if current_entry else None
             entry = PublicationEntry(
                 number,
                 publication,
-                version.dataset,
+                version.dataset_id,
                 version.id,
                 version.tag,
                 previous_number,
@@ -216,10 +218,10 @@ class Publisher:
                 reason,
             )
             self._db.execute(_ADD_ENTRY, self._org, *entry)
-            outcomes.append(PublicationOutcome(request.dataset, version, current_entry, entry))
+            outcomes.append(PublicationOutcome(request.group_id, version, current_entry, entry))
             number += 1
         return outcomes
 
 
 def _version_id(entry: PublicationEntry) -> str:
-    return str(UUID(bytes=entry.version))
+    return str(UUID(bytes=entry.version_id))

@@ -49,7 +49,7 @@ class Version(NamedTuple):
 
     id: bytes
     #: The member of the group under which the version was written.
-    dataset: bytes
+    dataset_id: bytes
     tag: str
     key: str | None
     run_uuid: str | None
@@ -90,18 +90,18 @@ class VersionReader:
         self._db = db
         self._org = org
 
-    def list_newest(self, dataset: bytes, until: int = NO_TIME_LIMIT) -> list[Version]:
+    def list_newest(self, group_id: bytes, until: int = NO_TIME_LIMIT) -> list[Version]:
         """List the versions that readers saw at a time, newest first. Of several attempts, only the first counts."""
-        rows = self._db.fetch_all(_VISIBLE, self._org, dataset, until)
-        return list(self._first_attempts(dataset, rows).values())
+        rows = self._db.fetch_all(_VISIBLE, self._org, group_id, until)
+        return list(self._first_attempts(group_id, rows).values())
 
-    def find(self, dataset: bytes, name: str) -> Version:
+    def find(self, group_id: bytes, name: str) -> Version:
         """Find a version by tag, key or id.
 
         Raises NotFound if no such version exists, and StateConflict with the reason if readers cannot see it.
         """
-        rows = self._db.fetch_all(_VISIBLE, self._org, dataset, NO_TIME_LIMIT)
-        first_attempts = self._first_attempts(dataset, rows)
+        rows = self._db.fetch_all(_VISIBLE, self._org, group_id, NO_TIME_LIMIT)
+        first_attempts = self._first_attempts(group_id, rows)
         version_id = _parse_id_or_none(name)
         visible_versions = [_version_from_row(row) for row in rows]
         for attribute in ("id", "tag", "key"):
@@ -116,30 +116,30 @@ class VersionReader:
                 raise InvalidParameter(f"several versions are named {name!r}: specify one of {ids}", "version")
             if groups:
                 return first_attempts[groups.pop()]
-        raise self._not_found_error(dataset, name, version_id)
+        raise self._not_found_error(group_id, name, version_id)
 
-    def get(self, dataset: bytes, version: bytes) -> Version | None:
+    def get(self, group_id: bytes, version_id: bytes) -> Version | None:
         """Find a version by id, regardless of the outcome of its run. Return None if it no longer exists."""
-        return self.get_many(dataset, [version]).get(version)
+        return self.get_many(group_id, [version_id]).get(version_id)
 
-    def get_many(self, dataset: bytes, versions: Iterable[bytes]) -> dict[bytes, Version]:
+    def get_many(self, group_id: bytes, version_ids: Iterable[bytes]) -> dict[bytes, Version]:
         """Find versions by id, regardless of the outcome of their runs."""
-        rows = self._db.fetch_for_ids(_BY_IDS, sorted(versions), self._org, dataset)
-        invalidations = self._active_invalidations(dataset)
+        rows = self._db.fetch_for_ids(_BY_IDS, sorted(version_ids), self._org, group_id)
+        invalidations = self._active_invalidations(group_id)
         return {
-            version.id: self._add_invalidations(dataset, version, invalidations)
+            version.id: self._add_invalidations(group_id, version, invalidations)
             for version in map(_version_from_row, rows)
         }
 
-    def _not_found_error(self, dataset: bytes, name: str, version_id: bytes | None) -> Exception:
-        for row in self._db.fetch_all(_BY_NAME, self._org, dataset, name, version_id or b""):
+    def _not_found_error(self, group_id: bytes, name: str, version_id: bytes | None) -> Exception:
+        for row in self._db.fetch_all(_BY_NAME, self._org, group_id, name, version_id or b""):
             reason = (
                 _version_from_row(row).unreadable_reason() or "readers see the version of the enclosing run instead"
             )
             return StateConflict(f"version {name!r}: {reason}")
         return NotFound(f"no version {name!r} of the dataset in the store")
 
-    def _first_attempts(self, dataset: bytes, rows: list[tuple[Any, ...]]) -> dict[str, Version]:
+    def _first_attempts(self, group_id: bytes, rows: list[tuple[Any, ...]]) -> dict[str, Version]:
         """Return the first attempt of each group, in the order of the rows."""
         first_attempts: dict[str, Version] = {}
         group_by_id: dict[bytes, str] = {}
@@ -148,32 +148,32 @@ class VersionReader:
             group_by_id[bytes(version_id)] = group
             if rank == 1:
                 first_attempts[group] = _version_from_row(row)
-        for version, partition, reason in self._active_invalidations(dataset):
-            if version in group_by_id:
-                first_attempts[group_by_id[version]].invalid[partition] = reason
+        for invalid_id, partition, reason in self._active_invalidations(group_id):
+            if invalid_id in group_by_id:
+                first_attempts[group_by_id[invalid_id]].invalid[partition] = reason
         return {group: first_attempts[group] for group in group_by_id.values()}
 
     def _add_invalidations(
-        self, dataset: bytes, version: Version, invalidations: Sequence[tuple[bytes, str, str]]
+        self, group_id: bytes, version: Version, invalidations: Sequence[tuple[bytes, str, str]]
     ) -> Version:
         """Add the invalidations of a version and of other attempts at it."""
         if invalidations:
             attempts = {
                 bytes(attempt)
-                for attempt, *_ in self._db.fetch_all(_ATTEMPTS, self._org, dataset, version.attempt_group)
+                for attempt, *_ in self._db.fetch_all(_ATTEMPTS, self._org, group_id, version.attempt_group)
             }
             version.invalid.update({partition: reason for id_, partition, reason in invalidations if id_ in attempts})
         return version
 
-    def _active_invalidations(self, dataset: bytes) -> list[tuple[bytes, str, str]]:
-        rows = self._db.fetch_all(_INVALIDATIONS, self._org, dataset)
-        return [(bytes(version), partition, reason) for version, partition, reason in rows]
+    def _active_invalidations(self, group_id: bytes) -> list[tuple[bytes, str, str]]:
+        rows = self._db.fetch_all(_INVALIDATIONS, self._org, group_id)
+        return [(bytes(version_id), partition, reason) for version_id, partition, reason in rows]
 
 
 def _version_from_row(row: tuple[Any, ...]) -> Version:
-    id_, dataset, *other_columns, subset, metadata, checksum, group, _ = row
+    id_, dataset_id, *other_columns, subset, metadata, checksum, group, _ = row
     fields = (*other_columns, partition_keys(subset), metadata, checksum, group, {})
-    return Version._make((bytes(id_), bytes(dataset), *fields))
+    return Version._make((bytes(id_), bytes(dataset_id), *fields))
 
 
 def _parse_id_or_none(text: str) -> bytes | None:

@@ -73,12 +73,12 @@ class VersionRegistry:
             bytes=self.graph.find_dataset(namespace, name) or canonical_dataset_name(self._org, namespace, name).id
         )
 
-    def dataset_name(self, dataset: bytes) -> QualifiedName:
-        return self.graph.dataset_name(dataset)
+    def dataset_name(self, group_id: bytes) -> QualifiedName:
+        return self.graph.dataset_name(group_id)
 
-    def display_name(self, dataset: bytes) -> str:
+    def display_name(self, group_id: bytes) -> str:
         """Join namespace and name of a dataset."""
-        return "/".join(self.dataset_name(dataset))
+        return "/".join(self.dataset_name(group_id))
 
     def retained_versions(self) -> dict[bytes, list[str]]:
         """Map each published or pinned version to the reasons why cleanup must not delete its files.
@@ -86,21 +86,21 @@ class VersionRegistry:
         If the top layer of a dataset contains only some partitions, the layers below are retained for the others.
         """
         reasons_by_version: dict[bytes, list[str]] = {}
-        for dataset in self.publications.published_datasets():
+        for group_id in self.publications.published_datasets():
             covered_partitions: set[str] = set()
-            for entry in reversed(self.publications.layers(dataset)):
-                version = self.versions.get(dataset, entry.version)
+            for entry in reversed(self.publications.layers(group_id)):
+                version = self.versions.get(group_id, entry.version_id)
                 if version is not None and version.partitions and covered_partitions.issuperset(version.partitions):
                     continue
-                reasons_by_version.setdefault(entry.version, []).append("published")
+                reasons_by_version.setdefault(entry.version_id, []).append("published")
                 if version is None or version.partitions is None:
                     break
                 covered_partitions.update(version.partitions)
         for pin in self.pins.list_active():
-            reasons_by_version.setdefault(pin.version, []).append(f"pinned as {pin.name}")
+            reasons_by_version.setdefault(pin.version_id, []).append(f"pinned as {pin.name}")
         return reasons_by_version
 
-    def discard(self, dataset: bytes, versions: Iterable[Version], reason: str, actor: str) -> DiscardOutcome:
+    def discard(self, group_id: bytes, versions: Iterable[Version], reason: str, actor: str) -> DiscardOutcome:
         """Invalidate versions that are neither published nor pinned. Must be called within `transaction`.
 
         Versions that are already invalid keep their reason.
@@ -112,7 +112,7 @@ class VersionRegistry:
                 outcome.retained[version.tag] = retained_versions[version.id]
                 continue
             if WHOLE_VERSION not in version.invalid:
-                self.invalidations.invalidate(dataset, version, reason, actor)
+                self.invalidations.invalidate(group_id, version, reason, actor)
             outcome.discarded.append(version)
         return outcome
 

@@ -25,7 +25,7 @@ WHERE d.org_id = ?1 AND d.class_id = ?2
 class Resolution(NamedTuple):
     """The version that a request resolves to, and how it was resolved."""
 
-    dataset: bytes
+    group_id: bytes
     version: Version
     resolved_by: ResolvedBy
     #: Name of the pin, if the version was resolved by a pin.
@@ -41,7 +41,7 @@ class Resolution(NamedTuple):
 class VersionRequest(NamedTuple):
     """A dataset (group id), and which of its versions to resolve."""
 
-    dataset: bytes
+    group_id: bytes
     selector: Selector = PUBLISHED
     partition: str = WHOLE_VERSION
 
@@ -73,48 +73,48 @@ class VersionResolver:
             "named": self._resolve_version_or_pin,
         }
         resolution = resolvers[request.selector.kind](request)
-        metadata = self._metadata.get(request.dataset)
-        return resolution._replace(is_mutable=self.is_live(request.dataset), metadata=metadata)
+        metadata = self._metadata.get(request.group_id)
+        return resolution._replace(is_mutable=self.is_live(request.group_id), metadata=metadata)
 
     def resolve_all(self, requests: Iterable[VersionRequest]) -> list[Resolution]:
         """Resolve several versions from one snapshot. Each publication is seen completely or not at all."""
         with self._db.snapshot():
             return [self.resolve(request) for request in requests]
 
-    def is_live(self, dataset: bytes) -> bool:
+    def is_live(self, group_id: bytes) -> bool:
         """Return True if the dataset is a table that is updated in place, under any of its names."""
         return any(
-            updates_in_place(namespace) for (namespace,) in self._db.fetch_all(_NAMESPACES, self._org, dataset)
+            updates_in_place(namespace) for (namespace,) in self._db.fetch_all(_NAMESPACES, self._org, group_id)
         )
 
     def _resolve_published(self, request: VersionRequest) -> Resolution:
-        dataset, partition, as_of = request.dataset, request.partition, request.selector.as_of
+        group_id, partition, as_of = request.group_id, request.partition, request.selector.as_of
         until = NO_TIME_LIMIT if as_of is None else as_of
         if partition:
-            entries = self._history.layers(dataset, until)
+            entries = self._history.layers(group_id, until)
         else:
-            entries = self._history.list_newest(dataset, 1, until=until)
+            entries = self._history.list_newest(group_id, 1, until=until)
         for entry in reversed(entries):
-            version = self._versions.get(dataset, entry.version)
+            version = self._versions.get(group_id, entry.version_id)
             if version is None:
                 raise StateConflict(f"the published version {entry.tag!r} is no longer a version of the dataset")
             if not partition or version.has_partition(partition):
                 readable_version = _require_readable(version, partition, f"the published version {version.tag!r}")
-                return Resolution(dataset, readable_version, "published", None, entry)
+                return Resolution(group_id, readable_version, "published", None, entry)
         scope = f"of the partition {partition!r} " if partition else ""
         time_suffix = "" if as_of is None else " at that time"
         raise NotFound(f"no version {scope}of the dataset is published{time_suffix}")
 
     def _resolve_latest(self, request: VersionRequest) -> Resolution:
-        dataset, partition, as_of = request.dataset, request.partition, request.selector.as_of
+        group_id, partition, as_of = request.group_id, request.partition, request.selector.as_of
         candidates = [
             version
-            for version in self._versions.list_newest(dataset, NO_TIME_LIMIT if as_of is None else as_of)
+            for version in self._versions.list_newest(group_id, NO_TIME_LIMIT if as_of is None else as_of)
             if not partition or version.has_partition(partition)
         ]
         latest = next((version for version in candidates if version.unreadable_reason(partition) is None), None)
         if latest is not None:
-            return Resolution(dataset, latest, "latest")
+            return Resolution(group_id, latest, "latest")
         if candidates:
             newest, *_ = candidates
             raise StateConflict(
@@ -126,26 +126,26 @@ class VersionResolver:
         raise NotFound(f"no version {scope}of the dataset in the store{time_suffix}")
 
     def _resolve_version(self, request: VersionRequest) -> Resolution:
-        version = self._versions.find(request.dataset, request.selector.name)
-        return Resolution(request.dataset, _require_partition(version, request.partition), "version")
+        version = self._versions.find(request.group_id, request.selector.name)
+        return Resolution(request.group_id, _require_partition(version, request.partition), "version")
 
     def _resolve_pin(self, request: VersionRequest) -> Resolution:
-        dataset, partition, name = request.dataset, request.partition, request.selector.name
-        pin = self._pins.find(dataset, name)
-        version = self._versions.get(dataset, pin.version)
+        group_id, partition, name = request.group_id, request.partition, request.selector.name
+        pin = self._pins.find(group_id, name)
+        version = self._versions.get(group_id, pin.version_id)
         if version is None:
             raise StateConflict(f"the pinned version {pin.tag!r} is no longer a version of the dataset")
         readable_version = _require_readable(
             _require_partition(version, partition), partition, f"version {pin.tag!r}, which {name!r} pins,"
         )
-        return Resolution(dataset, readable_version, "pin", name)
+        return Resolution(group_id, readable_version, "pin", name)
 
     def _resolve_version_or_pin(self, request: VersionRequest) -> Resolution:
         name = request.selector.name
         try:
-            self._versions.find(request.dataset, name)
+            self._versions.find(request.group_id, name)
         except NotFound as error:
-            if all(pin.name != name for pin in self._pins.list_for_dataset(request.dataset)):
+            if all(pin.name != name for pin in self._pins.list_for_dataset(request.group_id)):
                 message = f"no version {name!r} of the dataset in the store, and no pin of that name"
                 raise NotFound(message) from error
             return self._resolve_pin(request)

@@ -123,7 +123,7 @@ class DefinitionVersion(msgspec.Struct, frozen=True):
 def resolved_version(graph: LineageGraph, resolution: Resolution) -> ResolvedVersion:
     version, entry = resolution.version, resolution.entry
     return ResolvedVersion(
-        dataset=node_reference(resolution.dataset, graph.dataset_name(resolution.dataset)),
+        dataset=node_reference(resolution.group_id, graph.dataset_name(resolution.group_id)),
         by=resolution.resolved_by,
         pin=resolution.pin,
         id=format_id(version.id),
@@ -158,7 +158,7 @@ def publication(entry: PublicationEntry, previous_tag: str | None) -> Publicatio
         entry.kind,
         previous_tag,
         entry.tag,
-        format_id(entry.version),
+        format_id(entry.version_id),
         format_timestamp(entry.published_at),
         entry.published_by,
         entry.reason,
@@ -168,19 +168,19 @@ def publication(entry: PublicationEntry, previous_tag: str | None) -> Publicatio
 def published_dataset(name: QualifiedName, outcome: PublicationOutcome, *, live: bool) -> PublishedDataset:
     previous, version = outcome.previous, outcome.version
     moved = previous is None or outcome.entry.number != previous.number
-    reference = node_reference(outcome.dataset, name)
+    reference = node_reference(outcome.group_id, name)
     return PublishedDataset(
         reference, version.tag, format_id(version.id), previous.tag if previous else None, moved, live
     )
 
 
 def pinned_version(name: QualifiedName, pin: Pin) -> PinnedVersion:
-    reference = node_reference(pin.dataset, name)
+    reference = node_reference(pin.group_id, name)
     return PinnedVersion(
         pin.name,
         reference,
         pin.tag,
-        format_id(pin.version),
+        format_id(pin.version_id),
         pin.pinned_by,
         format_timestamp(pin.pinned_at),
         format_timestamp(pin.expires_at),
@@ -190,7 +190,7 @@ def pinned_version(name: QualifiedName, pin: Pin) -> PinnedVersion:
 
 def version_validity(name: QualifiedName, outcome: InvalidationOutcome, *, published: bool) -> VersionValidity:
     version: Version = outcome.version
-    reference = node_reference(outcome.dataset, name)
+    reference = node_reference(outcome.group_id, name)
     partition = outcome.partition or None
     return VersionValidity(
         reference,

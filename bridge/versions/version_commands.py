@@ -74,9 +74,9 @@ class PinCommand(Command[PinResult], frozen=True, kw_only=True):
         registry = ctx.registry
         with registry.transaction():
             requests = [VersionRequest(item.group_id(ctx), parse_selector(item.version)) for item in self.datasets]
-            versions = [(request.dataset, registry.resolver.resolve(request).version) for request in requests]
+            versions = [(request.group_id, registry.resolver.resolve(request).version) for request in requests]
             pins = registry.pins.pin(self.pin, versions, to_micros(self.until), ctx.actor(self.by), self.why)
-        return PinResult([pinned_version(ctx.dataset_name(pin.dataset), pin) for pin in pins])
+        return PinResult([pinned_version(ctx.dataset_name(pin.group_id), pin) for pin in pins])
 
 
 class UnpinCommand(Command[PinResult], DatasetArgument, frozen=True, kw_only=True):
@@ -89,9 +89,9 @@ class UnpinCommand(Command[PinResult], DatasetArgument, frozen=True, kw_only=Tru
 
     def execute(self, ctx: CommandContext) -> PinResult:
         with ctx.registry.transaction():
-            dataset = None if self.id is None and self.name is None else self.group_id(ctx)
-            removed_pins = ctx.registry.pins.unpin(self.pin, dataset)
-        return PinResult([pinned_version(ctx.dataset_name(pin.dataset), pin) for pin in removed_pins])
+            group_id = None if self.id is None and self.name is None else self.group_id(ctx)
+            removed_pins = ctx.registry.pins.unpin(self.pin, group_id)
+        return PinResult([pinned_version(ctx.dataset_name(pin.group_id), pin) for pin in removed_pins])
 
 
 class InvalidateCommand(Command[VersionValidity], DatasetArgument, frozen=True, kw_only=True):
@@ -112,15 +112,15 @@ class InvalidateCommand(Command[VersionValidity], DatasetArgument, frozen=True, 
         actor = ctx.actor(self.by)
         partition = parse_partition(self.partition)
         with registry.transaction():
-            dataset = self.group_id(ctx)
-            version = registry.versions.find(dataset, self.version)
+            group_id = self.group_id(ctx)
+            version = registry.versions.find(group_id, self.version)
             if self.valid:
-                outcome = registry.invalidations.revoke(dataset, version, actor, partition)
+                outcome = registry.invalidations.revoke(group_id, version, actor, partition)
             else:
-                outcome = registry.invalidations.invalidate(dataset, version, self.reason or "", actor, partition)
-            current_entry = registry.publications.current(dataset)
-        is_published = current_entry is not None and current_entry.version == version.id
-        return version_validity(ctx.dataset_name(dataset), outcome, published=is_published)
+                outcome = registry.invalidations.invalidate(group_id, version, self.reason or "", actor, partition)
+            current_entry = registry.publications.current(group_id)
+        is_published = current_entry is not None and current_entry.version_id == version.id
+        return version_validity(ctx.dataset_name(group_id), outcome, published=is_published)
 
 
 class DiscardResult(msgspec.Struct, frozen=True):
@@ -145,11 +145,11 @@ class DiscardCommand(Command[DiscardResult], DatasetArgument, frozen=True, kw_on
     def execute(self, ctx: CommandContext) -> DiscardResult:
         registry = ctx.registry
         with registry.transaction():
-            dataset = self.group_id(ctx)
-            versions = [registry.versions.find(dataset, name) for name in self.versions]
-            outcome = registry.discard(dataset, versions, self.reason, ctx.actor(self.by))
+            group_id = self.group_id(ctx)
+            versions = [registry.versions.find(group_id, name) for name in self.versions]
+            outcome = registry.discard(group_id, versions, self.reason, ctx.actor(self.by))
         return DiscardResult(
-            ctx.node_reference(dataset), [version.tag for version in outcome.discarded], outcome.retained
+            ctx.node_reference(group_id), [version.tag for version in outcome.discarded], outcome.retained
         )
 
 

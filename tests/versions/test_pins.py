@@ -98,6 +98,6 @@ def test_pins_are_paginated(version_store: VersionStore) -> None:
     pins, seen, after = version_store.registry.pins, [], ("", b"")
     while page := pins.list_page(4, after):
         seen += page
-        after = (page[-1].name, page[-1].version)
+        after = (page[-1].name, page[-1].version_id)
     assert [pin.name for pin in seen] == list("aabbcc")
     assert len(set(seen)) == 6
