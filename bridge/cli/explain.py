@@ -37,14 +37,12 @@ def explain(
 
     parameters = dataset_parameters(namespace, name)
     source_namespace, source_name = source or (None, None)
-    explanation = QueryRunner(config, url, api_key).run_or_exit(
-        ExplainQuery(
-            **parameters, source_namespace=source_namespace, source_name=source_name, field=column, limit=limit
-        )
+    query = ExplainQuery(
+        **parameters, source_namespace=source_namespace, source_name=source_name, field=column, limit=limit
     )
-    print_result(
-        explanation, map(escape, _explanation_lines(explanation, column)), as_json=output is OutputFormat.json
-    )
+    explanation = QueryRunner(config, url, api_key).run_or_exit(query)
+    lines = _explanation_lines(explanation, column)
+    print_result(explanation, map(escape, lines), as_json=output is OutputFormat.json)
 
 
 def _explanation_lines(explanation: "Explanation", column: str | None) -> Iterator[str]:

@@ -86,12 +86,10 @@ def poll(
     settings = load_settings(config)
     reporter = IngestReporter("runs", f"{name}: ")
     with closing(make_writer(settings)) as writer, closing(open_version_registry(settings)) as registry:
-        importer = FeedImporter(
-            make_feed_row_reader(settings), writer, FeedInputKind(technology.value, parse_time_zone(timezone).key)
-        )
-        with closing(
-            FeedPoller(FeedQuery(name, database, query, watermark), importer, registry.db, settings.org)
-        ) as poller:
+        input_kind = FeedInputKind(technology.value, parse_time_zone(timezone).key)
+        importer = FeedImporter(make_feed_row_reader(settings), writer, input_kind)
+        feed_query = FeedQuery(name, database, query, watermark)
+        with closing(FeedPoller(feed_query, importer, registry.db, settings.org)) as poller:
             if every is None:
                 report = poller.poll()
                 reporter.print_report(report)

@@ -136,8 +136,8 @@ def pull(
     assets, problems = _load_valid_assets(paths)
     settings = load_settings(config)
     with _open_sync(settings, policy) as sync:
-        _, plans = sync.plan(assets)
-    edits = plan_file_edits(plans, openmetadata_options(settings).vocabulary)
+        _, dataset_plans = sync.plan(assets)
+    edits = plan_file_edits(dataset_plans, openmetadata_options(settings).vocabulary)
     changed_count = 0
     for edit in edits:
         for line in edit.patch.splitlines():
@@ -149,9 +149,10 @@ def pull(
                 changed_count += 1
             else:
                 problems.append(error)
-    for plan in plans:
-        if plan.remote_diff:
-            problems += [f"{' '.join(plan.name)}: {problem}" for problem in plan.remote_diff.problems]
+    for dataset_plan in dataset_plans:
+        if dataset_plan.remote_diff:
+            label = " ".join(dataset_plan.name)
+            problems += [f"{label}: {problem}" for problem in dataset_plan.remote_diff.problems]
     for problem in problems:
         typer.echo(escape(f"problem: {problem}"), err=True)
     action = "would be changed" if dry_run else "changed"

@@ -79,22 +79,19 @@ def lineage(
     if column is not None:
         if output in {LineageFormat.mermaid, LineageFormat.dot}:
             raise typer.BadParameter("--column supports only --output tree and json")
-        column_result = runner.run_or_exit(
-            ColumnLineageQuery(
-                **parameters, field=column, direction=direction.value, depth=depth, as_of=as_of, most=max_edges
-            )
+        column_query = ColumnLineageQuery(
+            **parameters, field=column, direction=direction.value, depth=depth, as_of=as_of, most=max_edges
         )
+        column_result = runner.run_or_exit(column_query)
         print_result(column_result, hop_lines(column_result), as_json=output is LineageFormat.json)
         return
-    result = runner.run_or_exit(
-        LineageQuery(
-            **parameters, direction=direction.value, depth=depth, granularity=granularity.value, as_of=as_of,
-            columns=columns, retired=retired, most=max_edges,
-        )
+    query = LineageQuery(
+        **parameters, direction=direction.value, depth=depth, granularity=granularity.value, as_of=as_of,
+        columns=columns, retired=retired, most=max_edges,
     )  # fmt: skip
-    print_result(
-        result, _output_lines(result, direction, output, columns=columns), as_json=output is LineageFormat.json
-    )
+    result = runner.run_or_exit(query)
+    lines = _output_lines(result, direction, output, columns=columns)
+    print_result(result, lines, as_json=output is LineageFormat.json)
 
 
 def _output_lines(

@@ -53,7 +53,8 @@ def check(
     if conf_file and url:
         raise typer.BadParameter("--url cannot be combined with CONF")
     installation = None if no_job else find_spark()
-    release = find_release(version_line or (installation.version if installation else DEFAULT_RELEASE))
+    default_version = installation.version if installation else DEFAULT_RELEASE
+    release = find_release(version_line or default_version)
     if installation and find_release(installation.version) != release:
         raise ConfigError(
             f"the installed PySpark is {installation.version} and cannot run a job on {release.name}: use --no-job"
@@ -70,9 +71,10 @@ def check(
     if error_count:
         typer.echo(f"{error_count} problem(s) to fix")
         raise typer.Exit(1)
-    typer.echo(
-        "no problems found" if installation else "no problems in the configuration (service and job not tested)"
-    )
+    if installation:
+        typer.echo("no problems found")
+    else:
+        typer.echo("no problems in the configuration (service and job not tested)")
 
 
 def _run_probe(
@@ -90,9 +92,8 @@ def _run_probe(
     typer.echo(f"running a job with PySpark {installation.version}", err=True)
     with tempfile.TemporaryDirectory(prefix="lineage-bridge-") as folder_name:
         folder = Path(folder_name)
-        result = probe(
-            installation, conf_values, folder, log.absolute() if log else folder / "driver.log", timeout_seconds
-        )
+        log_file = log.absolute() if log else folder / "driver.log"
+        result = probe(installation, conf_values, folder, log_file, timeout_seconds)
     new_findings = [finding for finding in result.problems if finding not in known_findings]
     _print_findings(new_findings)
     arrivals = "".join(f", {count} arrived at {key}" for key, count in result.received_counts.items())
@@ -163,20 +164,18 @@ def conf(
     ]
     if unused_options:
         raise typer.BadParameter(f"{', '.join(unused_options)} has no effect with this --transport or --catalog")
-    text = _conf_text(
-        ConfOptions(
-            release=find_release(version_line or DEFAULT_RELEASE),
-            transport=transport,
-            url=url or DEFAULT_URL,
-            location=location or DEFAULT_LOCATION,
-            namespace=namespace,
-            api_key=_read_api_key(api_key_file) if api_key_file else None,
-            parent=ParentRun(*parent) if parent else None,
-            catalog=catalog,
-            warehouse=warehouse or DEFAULT_WAREHOUSE,
-        ),
-        output,
+    options = ConfOptions(
+        release=find_release(version_line or DEFAULT_RELEASE),
+        transport=transport,
+        url=url or DEFAULT_URL,
+        location=location or DEFAULT_LOCATION,
+        namespace=namespace,
+        api_key=_read_api_key(api_key_file) if api_key_file else None,
+        parent=ParentRun(*parent) if parent else None,
+        catalog=catalog,
+        warehouse=warehouse or DEFAULT_WAREHOUSE,
     )
+    text = _conf_text(options, output)
     if write is None:
         typer.echo(text, nl=False)
         return

@@ -99,6 +99,7 @@ class StoreUrl(NamedTuple):
         return db
 
     def _require_existing(self, *, allow_empty: bool = False) -> None:
+        """Raise IncompatibleStore if the file of a SQLite store does not exist."""
         try:
             exists = self.file is None or (self.file.exists() and (allow_empty or self.file.stat().st_size > 0))
         except OSError as error:  # the user may lack access to the folder
@@ -126,17 +127,17 @@ class StoreUrl(NamedTuple):
     def _unusable_error(self, error: Exception) -> LineageBridgeError:
         """Translate a driver error to an error that names the store."""
         cause = getattr(error, "orig", None) or error
-        message = str(cause).strip().partition("\n")[0]
-        reason = f"the store {self.name} cannot be used: {message}"
+        first_line, _, _ = str(cause).strip().partition("\n")
+        message = f"the store {self.name} cannot be used: {first_line}"
         if self.file:
-            translated = translate_error(cause)
+            translated_error = translate_error(cause)
         else:
             from bridge.store import postgres  # noqa: PLC0415 - an optional dependency
 
-            translated = postgres.translate_error(cause)
-        if isinstance(translated, TransientError):
-            return type(translated)(reason)
-        return IncompatibleStore(f"{reason}. Choose another store with store.url")
+            translated_error = postgres.translate_error(cause)
+        if isinstance(translated_error, TransientError):
+            return type(translated_error)(message)
+        return IncompatibleStore(f"{message}. Choose another store with store.url")
 
 
 def _page_limit(max_size_mb: int | None) -> int | None:

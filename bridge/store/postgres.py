@@ -291,7 +291,7 @@ def translate_error(error: Exception) -> LineageBridgeError:
     If the connection is lost during a commit, the outcome is unknown. That counts as transient as well, because
     sending an event again changes nothing.
     """
-    message = str(error).strip().partition("\n")[0]
+    message, _, _ = str(error).strip().partition("\n")
     if isinstance(error, _BUSY_ERRORS):
         return StoreBusy(f"another transaction holds a lock that is needed ({message})")
     if isinstance(error, _FULL_ERRORS):

@@ -142,9 +142,8 @@ class EdgeEvidenceReader:
         yield from self._direct_evidence(targets, "target")
         column_sets = self._read_column_sets("t.class_id", targets)
         if column_sets:
-            yield from self._column_evidence(
-                column_sets, self._db.fetch_for_ids(_COLUMN_SOURCES_INTO, sorted(targets), self._org)
-            )
+            column_sources = self._db.fetch_for_ids(_COLUMN_SOURCES_INTO, sorted(targets), self._org)
+            yield from self._column_evidence(column_sets, column_sources)
 
     def out_of(self, sources: Collection[bytes]) -> Iterator[EdgeEvidence]:
         """Read the edges out of datasets."""
@@ -152,9 +151,8 @@ class EdgeEvidenceReader:
         pairs = sorted(set(self._db.fetch_for_ids(_COLUMN_PAIRS, sorted(sources), self._org)))
         if pairs:
             column_sets = self._read_column_sets("t.dataset_id", {target for target, _ in pairs})
-            yield from self._column_evidence(
-                column_sets, self._db.fetch_for_keys(_COLUMN_SOURCES_BETWEEN, pairs, self._org)
-            )
+            column_sources = self._db.fetch_for_keys(_COLUMN_SOURCES_BETWEEN, pairs, self._org)
+            yield from self._column_evidence(column_sets, column_sources)
 
     def _direct_evidence(self, groups: Collection[bytes], side: _Side) -> Iterator[EdgeEvidence]:
         sql = _direct_evidence_sql(self._ancestor_columns, side)

@@ -83,7 +83,8 @@ class RetirementPolicy:
         candidates = jobs_with_runs - self._oldest_current.keys()
         for job in self._possibly_retired_jobs({job: earliest_seen[job] for job in candidates}):
             starts = self.complete_run_starts(job, self._rule.retire_after)
-            self._oldest_current[job] = starts[-1] if len(starts) == self._rule.retire_after else 0
+            has_enough_runs = len(starts) == self._rule.retire_after
+            self._oldest_current[job] = min(starts) if has_enough_runs else 0
         return self._oldest_current
 
     def complete_run_starts(self, job: bytes, limit: int) -> list[int]:
@@ -95,7 +96,7 @@ class RetirementPolicy:
         return sorted((start for (start,) in rows), reverse=True)[:limit]
 
     def _possibly_retired_jobs(self, earliest_seen: dict[bytes, int]) -> Iterable[bytes]:
-        """Yield the jobs that had enough runs since their oldest edge was seen to retire the edge."""
+        """Yield the jobs that had enough runs to retire an edge since their oldest edge was last seen."""
         offset = self._rule.retire_after - 1
         nth_starts = dict(
             self._db.fetch_for_ids(_NTH_NEWEST_START, sorted(earliest_seen), self._org, self._until, offset)
@@ -122,8 +123,5 @@ def logical_job_of(evidence: EdgeEvidence, rule: FoldingRule) -> bytes | None:
     if evidence.reporting_job is None:
         return None
     is_step = is_action(evidence.integration, evidence.job_type)
-    return logical_job(
-        JobAncestry(evidence.reporting_job, is_step, evidence.parent, evidence.grandparent, evidence.root),
-        "job",
-        rule,
-    )
+    ancestry = JobAncestry(evidence.reporting_job, is_step, evidence.parent, evidence.grandparent, evidence.root)
+    return logical_job(ancestry, "job", rule)
