@@ -80,7 +80,16 @@ class InputResolver:
             if manifest is None:
                 fingerprint = f"{version.tag} {self._fingerprint_current_files(location, version, label)}"
         columns = dict(manifest.columns) if manifest else self._read_columns(location)
-        return PlannedInput(input_, location, version.tag, version.by, fingerprint, columns, version.rows, manifest)
+        return PlannedInput(
+            input_,
+            location,
+            version=version.tag,
+            resolved_by=version.by,
+            fingerprint=fingerprint,
+            columns=columns,
+            rows=version.rows,
+            manifest=manifest,
+        )
 
     def _fingerprint_current_files(self, location: DatasetLocation, version: ResolvedVersion, label: str) -> str:
         """Return the fingerprint of the files at a location, which must still be the files of the version.
@@ -107,12 +116,15 @@ class InputResolver:
         if location.is_mutable and "pin" in input_.model_fields_set and input_.pin != LIVE:
             raise ProcessNotReady(f"{label}: changes in place, so its versions cannot be read: use pin: live")
         if input_.format not in FILE_FORMATS:
-            return PlannedInput(input_, location, None, LIVE, None, self._read_columns(location))
+            columns = self._read_columns(location)
+            return PlannedInput(input_, location, version=None, resolved_by=LIVE, fingerprint=None, columns=columns)
         fingerprint = self._fingerprint_files(location)
         if fingerprint is None:
             raise ProcessNotReady(f"{label}: there are no files")
         columns = dict(input_.columns) or self._read_columns(location)
-        return PlannedInput(input_, location, None, LIVE, fingerprint, columns)
+        return PlannedInput(
+            input_, location, version=None, resolved_by=LIVE, fingerprint=fingerprint, columns=columns
+        )
 
     def _resolve_delivery(self, input_: Input, location: DatasetLocation, label: str) -> PlannedInput:
         """Read a delivery manifest, which defines the version."""
@@ -126,7 +138,14 @@ class InputResolver:
         manifest = decode_delivery_manifest(content, path)
         version = hashlib.sha256(content).hexdigest()[:16]
         return PlannedInput(
-            input_, location, version, "manifest", version, dict(manifest.columns), manifest.rows, delivery=manifest
+            input_,
+            location,
+            version=version,
+            resolved_by="manifest",
+            fingerprint=version,
+            columns=dict(manifest.columns),
+            rows=manifest.rows,
+            delivery=manifest,
         )
 
     def _fingerprint_files(self, location: DatasetLocation) -> str | None:

@@ -324,9 +324,8 @@ def _read_dataset(planned_input: PlannedInput) -> ReadDataset:
 def _output_version(planned_output: PlannedOutput, result: WriteResult | None) -> OutputVersion:
     """Describe the version of an output, which already existed if there is no result of this run."""
     if result is None:
-        return OutputVersion(
-            planned_output.output.dataset, planned_output.existing_version or planned_output.tag, None, None, None
-        )
+        version = planned_output.existing_version or planned_output.tag
+        return OutputVersion(planned_output.output.dataset, version, rows=None, checksum=None, path=None)
     manifest = result.manifest
     path = planned_output.path(result.folder)
     return OutputVersion(planned_output.output.dataset, result.version, manifest.rows, manifest.checksum, path)

@@ -137,7 +137,7 @@ class DagQuery(Query[DagResult], frozen=True, kw_only=True):
 
 def _dag_process(job: bytes, name: QualifiedName, definition: RegisteredDefinition | None, org: str) -> DagProcess:
     if definition is None:
-        return DagProcess(format_id(job), *name, None)
+        return DagProcess(format_id(job), *name, version=None)
     box = _innermost_box(definition)
     box_id = format_id(job_id(org, definition.namespace, box)) if box else None
     return DagProcess(format_id(job), *name, definition.version, box_id)

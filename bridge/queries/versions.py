@@ -122,7 +122,7 @@ class LastSuccessQuery(DatasetSubjectQuery[LastSuccessResult], frozen=True, kw_o
         reference = node_reference(dataset, ctx.graph().dataset_name(dataset))
         rows = _version_rows(ctx, _LATEST, dataset)
         if not rows:
-            return LastSuccessResult(reference, None, None, None, None, None)
+            return LastSuccessResult(reference, run_id=None, job=None, started_at=None, ended_at=None, version=None)
         (row,) = rows
         (version,) = _version_results(ctx, dataset, rows)
         return LastSuccessResult(
