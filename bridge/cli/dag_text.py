@@ -62,19 +62,20 @@ def _successors(dag: "DagResult") -> dict[_ProcessBoundary, list[_ProcessBoundar
 def _longest_path_levels(
     successors: dict[_ProcessBoundary, list[_ProcessBoundary]], dependencies: set[tuple[str, str]]
 ) -> dict[_ProcessBoundary, int]:
-    """Return the level of each boundary. Every dependency adds one level."""
+    """Return the level of each boundary: the maximum number of dependencies on a path to it."""
     components = list(strongly_connected_components(successors))
-    component_by_boundary = {boundary: index for index, component in enumerate(components) for boundary in component}
+    component_indexes = {boundary: index for index, component in enumerate(components) for boundary in component}
     levels = [0] * len(components)
     for index in reversed(range(len(components))):  # components are in reverse topological order
-        for boundary in components[index]:
-            for successor in successors[boundary]:
-                successor_index = component_by_boundary[successor]
-                if successor_index != index:
-                    ends_before_start = boundary.is_end and not successor.is_end
-                    is_dependency = ends_before_start and (boundary.process_id, successor.process_id) in dependencies
-                    levels[successor_index] = max(levels[successor_index], levels[index] + is_dependency)
-    return {boundary: levels[index] for boundary, index in component_by_boundary.items()}
+        edges = [(boundary, successor) for boundary in components[index] for successor in successors[boundary]]
+        for boundary, successor in edges:
+            successor_index = component_indexes[successor]
+            if successor_index == index:
+                continue
+            ends_before_start = boundary.is_end and not successor.is_end
+            is_dependency = ends_before_start and (boundary.process_id, successor.process_id) in dependencies
+            levels[successor_index] = max(levels[successor_index], levels[index] + is_dependency)
+    return {boundary: levels[index] for boundary, index in component_indexes.items()}
 
 
 def full_name(node: "NodeReference") -> str:
@@ -109,11 +110,8 @@ def diagram_edges(dag: "DagResult") -> "Iterator[DiagramEdge]":
     """Yield each dependency as an edge between the positions of its processes in `dag.processes`."""
     positions = {process.id: position for position, process in enumerate(dag.processes)}
     for dependency in dag.dependencies:
-        yield (
-            positions[dependency.before],
-            full_name(dependency.dataset) if dependency.dataset else "declared",
-            positions[dependency.after],
-        )
+        label = full_name(dependency.dataset) if dependency.dataset else "declared"
+        yield positions[dependency.before], label, positions[dependency.after]
 
 
 def _process_label(process: "DagProcess") -> str:
