@@ -94,7 +94,7 @@ class AssetApplier:
 
     def preview(self, loaded_assets: Sequence[LoadedAsset], *, prune: bool = False) -> ApplyResult:
         """Compute the changes that `apply` would make. Stored assets without a file still apply unless pruned."""
-        loaded_by_name = {(entry.asset.namespace, entry.asset.name): entry for entry in loaded_assets}
+        loaded_by_name = {entry.asset.qualified_name: entry for entry in loaded_assets}
         stored_assets = self._assets.all()
         orphaned_records = [
             record for record in stored_assets if (record.namespace, record.name) not in loaded_by_name
@@ -123,9 +123,7 @@ class AssetApplier:
         result = self.preview(loaded_assets, prune=prune)
         now = self._clock()
         pending = result.pending
-        records = {
-            to_record(entry, pending.get((entry.asset.namespace, entry.asset.name))) for entry in loaded_assets
-        }
+        records = {to_record(entry, pending.get(entry.asset.qualified_name)) for entry in loaded_assets}
         # Save the assets before the facets, because only policies of stored assets take effect.
         self._assets.save(records - {*self._assets.all()}, now)
         self._write_changes(result.changes, now)

@@ -136,6 +136,11 @@ class Asset(Section):
         return self
 
     @property
+    def qualified_name(self) -> tuple[str, str]:
+        """Namespace and name."""
+        return self.namespace, self.name
+
+    @property
     def is_pattern(self) -> bool:
         """True if the asset may match several datasets."""
         return bool(_WILDCARDS & {*self.namespace, *self.name})

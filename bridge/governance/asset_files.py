@@ -96,7 +96,7 @@ def _reject_duplicates(loaded_assets: Iterable[LoadedAsset], problems: list[str]
     """Return the assets with unique names; adds a problem for every name that several files define."""
     assets_by_name: dict[tuple[str, str], list[LoadedAsset]] = {}
     for entry in loaded_assets:
-        assets_by_name.setdefault((entry.asset.namespace, entry.asset.name), []).append(entry)
+        assets_by_name.setdefault(entry.asset.qualified_name, []).append(entry)
     for (namespace, name), entries in sorted(assets_by_name.items()):
         if len(entries) > 1:
             problems.append(f"{' and '.join(entry.source for entry in entries)} both define {namespace} {name}")

@@ -174,10 +174,10 @@ class AssetSync:
 
 def _affected_datasets(result: ApplyResult, loaded_assets: Iterable[LoadedAsset]) -> set[QualifiedName]:
     """Return the datasets that the given assets match, and all other datasets that change."""
-    asset_names = {(entry.asset.namespace, entry.asset.name) for entry in loaded_assets}
+    asset_names = {entry.asset.qualified_name for entry in loaded_assets}
     affected_names = {change.name for change in result.changes}
     for dataset, assets in result.datasets.items():
-        if any((entry.asset.namespace, entry.asset.name) in asset_names for entry in assets):
+        if any(entry.asset.qualified_name in asset_names for entry in assets):
             affected_names.add(dataset)
     return affected_names
 

@@ -64,7 +64,7 @@ def group_by_dataset(
     assets_by_dataset: dict[QualifiedName, list[LoadedAsset]] = {}
     for names in names_by_group.values():
         assets_by_identity = {id(asset): asset for name in names for asset in datasets[name]}
-        own_names = {(entry.asset.namespace, entry.asset.name) for entry in assets_by_identity.values()}
+        own_names = {entry.asset.qualified_name for entry in assets_by_identity.values()}
         preferred_name = min(names, key=lambda name: (name not in own_names, name))
         assets_by_dataset[preferred_name] = list(assets_by_identity.values())
     return assets_by_dataset

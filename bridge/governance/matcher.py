@@ -43,7 +43,7 @@ class AssetMatcher:
         for asset in assets:
             if asset.is_pattern:
                 continue
-            own_name = asset.namespace, asset.name
+            own_name = asset.qualified_name
             name = datasets_by_table.get(own_name, own_name) if self._is_table(asset) else own_name
             if name is None:
                 result.pending[own_name] = f"no dataset has the table {asset.namespace}.{asset.name} yet"
@@ -59,7 +59,7 @@ class AssetMatcher:
 
     def _datasets_by_table(self, assets: Iterable[Asset]) -> dict[QualifiedName, QualifiedName | None]:
         """Map the tables that assets name to datasets, or to None if a table has no dataset."""
-        asset_names = {f"{asset.namespace}.{asset.name}": (asset.namespace, asset.name) for asset in assets}
+        asset_names = {f"{asset.namespace}.{asset.name}": asset.qualified_name for asset in assets}
         datasets: dict[QualifiedName, QualifiedName | None] = dict.fromkeys(asset_names.values())
         tables = self._items.remote_names("dataset") if asset_names else ()  # pending items have tables too
         keys = {key: asset_names[table] for table, key in tables if table in asset_names}
@@ -86,8 +86,8 @@ class AssetMatcher:
             for pattern, asset in patterns_by_namespace[namespace]:
                 if pattern.match(name):
                     result.datasets.setdefault((namespace, name), []).append(asset)
-                    matched_patterns.add((asset.namespace, asset.name))
+                    matched_patterns.add(asset.qualified_name)
         for asset in patterns:
-            own_name = asset.namespace, asset.name
+            own_name = asset.qualified_name
             if own_name not in matched_patterns:
                 result.pending[own_name] = "no dataset matches this pattern yet"
