@@ -78,7 +78,7 @@ class EventImporter:
         try:
             for batch in _read_batches(file):
                 parsed_items, damaged_count = _parse_lines(batch, on_problem)
-                items = self._missing_items(parsed_items)
+                items = self._drop_stored_content(parsed_items)
                 self._writer.write(items)
                 report = report.add(_count_results(parsed_items, items, damaged_count))
                 bytes_read += sum(len(line) for _, line in batch)
@@ -91,7 +91,7 @@ class EventImporter:
     def close(self) -> None:
         self._writer.close()
 
-    def _missing_items(
+    def _drop_stored_content(
         self, parsed_items: list[_ImportedEvent | RejectedInput]
     ) -> list[IncomingEvent | RejectedInput]:
         """Reduce parsed items to what the store does not contain yet; omit items that add nothing.
@@ -117,12 +117,12 @@ class EventImporter:
                     last_at = max(stored_last_at, item.received_at)
                     missing_items.append(item._replace(receipts=item.receipts - stored_receipts, received_at=last_at))
                     stored_rejections[item.payload_hash] = item.receipts, last_at
-            elif missing_item := self._missing_item(item, stored_events.get(item.key)):
+            elif missing_item := self._build_missing_item(item, stored_events.get(item.key)):
                 stored_events[item.key] = _add_receipts(stored_events.get(item.key), missing_item)
                 missing_items.append(missing_item)
         return missing_items
 
-    def _missing_item(
+    def _build_missing_item(
         self, imported_event: _ImportedEvent, stored_event: _StoredEvent | None
     ) -> IncomingEvent | None:
         """Build an item with what an imported event adds to the store, or return None if it adds nothing."""

@@ -87,7 +87,7 @@ class MarquezMetadataSource:
             groups = {id_: {id_} for id_ in ids}
             for id_, member in self._db.fetch_for_ids(_IDENTITY_GROUP, sorted(set(ids)), self._org):
                 groups[bytes(id_)].add(bytes(member))
-            stored_metadata = self._stored_metadata(groups, ids_with_events, "ol_dataset", "dataset_id")
+            stored_metadata = self._load_stored_metadata(groups, ids_with_events, "ol_dataset", "dataset_id")
             for dataset, id_ in zip(batch, ids, strict=True):
                 if self._is_listed_twice(dataset, stored_metadata[id_]):
                     continue
@@ -113,7 +113,9 @@ class MarquezMetadataSource:
             candidates_by_job = [self._possible_names_and_ids(job) for job in batch]
             ids = {id_ for candidates in candidates_by_job for _, id_ in candidates}
             ids_with_events = self._select_ids(_JOBS, ids)
-            stored_metadata = self._stored_metadata({id_: {id_} for id_ in ids}, ids_with_events, "ol_job", "job_id")
+            stored_metadata = self._load_stored_metadata(
+                {id_: {id_} for id_ in ids}, ids_with_events, "ol_job", "job_id"
+            )
             for listed_job, candidates in zip(batch, candidates_by_job, strict=True):
                 known_candidates = [(name, id_) for name, id_ in candidates if id_ in ids_with_events]
                 (name, id_), *_ = known_candidates or candidates
@@ -127,7 +129,7 @@ class MarquezMetadataSource:
     def _possible_names_and_ids(self, job: JsonObject) -> list[tuple[str, bytes]]:
         return [(name, canonical_job_name(self._org, job["namespace"], name).id) for name in possible_job_names(job)]
 
-    def _stored_metadata(
+    def _load_stored_metadata(
         self, groups: Mapping[bytes, set[bytes]], ids_with_events: set[bytes], table: str, key: str
     ) -> dict[bytes, StoredMetadata]:
         """Load the stored metadata of datasets or jobs, each merged over its identity group."""

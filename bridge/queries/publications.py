@@ -31,7 +31,7 @@ class PublicationsQuery(DatasetSubjectQuery[Page[Publication]], frozen=True, kw_
         results = []
         for entry in page:
             previous = entry.previous_number
-            results.append(publication(entry, None if previous is None else history.version_tag(previous)))
+            results.append(publication(entry, None if previous is None else history.get_version_tag(previous)))
         return Page(results, next_cursor)
 
 

@@ -215,7 +215,7 @@ class PartitionsQuery(DatasetSubjectQuery[Page[PartitionResult]], frozen=True, k
         dataset = self.group_id(ctx)
         reader = VersionReader(ctx.db, ctx.org)
         newest_versions_first = reader.list_newest(dataset)
-        layers = PublicationHistory(ctx.db, ctx.org).layers(dataset)
+        layers = PublicationHistory(ctx.db, ctx.org).list_layers(dataset)
         versions_by_id = reader.get_many(dataset, {layer.version_id for layer in layers})
         top_layer_first = [
             versions_by_id[layer.version_id] for layer in reversed(layers) if layer.version_id in versions_by_id

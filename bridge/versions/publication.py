@@ -65,10 +65,10 @@ class PublicationHistory:
         """List the newest entries with a number below `before` and a time up to `until`."""
         return [_entry_from_row(row) for row in self._db.fetch_all(_PAGE, self._org, group_id, until, before, limit)]
 
-    def entries(self, publication: int) -> list[PublicationEntry]:
+    def list_entries(self, publication: int) -> list[PublicationEntry]:
         return [_entry_from_row(row) for row in self._db.fetch_all(_ENTRIES_OF_PUBLICATION, self._org, publication)]
 
-    def version_tag(self, number: int) -> str:
+    def get_version_tag(self, number: int) -> str:
         """Return the tag of the version that an entry published."""
         ((version_tag,),) = self._db.fetch_all(_VERSION_TAG, self._org, number)
         return str(version_tag)
@@ -80,7 +80,7 @@ class PublicationHistory:
         """Map the datasets of entries to their groups."""
         return group_ids(self._db, self._org, {entry.dataset_id for entry in entries})
 
-    def layers(self, group_id: bytes, until: int = NO_TIME_LIMIT) -> list[PublicationEntry]:
+    def list_layers(self, group_id: bytes, until: int = NO_TIME_LIMIT) -> list[PublicationEntry]:
         """List the entries that are published now, or were at a given time, as layers from bottom to top.
 
         Readers see the top layer; if it contains only some partitions, the rest is read from the layers below. A
@@ -89,7 +89,7 @@ class PublicationHistory:
         rows = self._db.fetch_all(_ENTRIES, self._org, group_id, until, NO_TIME_LIMIT)
         return fold_layers(follow_chain([_entry_from_row(row) for row in rows]))
 
-    def published_datasets(self) -> list[bytes]:
+    def list_published_datasets(self) -> list[bytes]:
         """List the groups that ever had a published version."""
         return sorted(bytes(group_id) for (group_id,) in self._db.fetch_all(_PUBLISHED_DATASETS, self._org))
 

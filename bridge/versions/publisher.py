@@ -85,7 +85,7 @@ class Publisher:
 
     def roll_back_publication(self, publication: int, actor: str, reason: str | None) -> list[PublicationOutcome]:
         """Roll back every dataset of a publication, provided that the versions it published are still published."""
-        entries = self._history.entries(publication)
+        entries = self._history.list_entries(publication)
         if not entries:
             raise NotFound(f"no publication {publication} in the store")
         groups = self._history.group_ids(entries)
@@ -176,7 +176,7 @@ class Publisher:
                     f"version {version.tag!r} was never published: publish it instead", current_entry.tag
                 )
             return version
-        layers = self._history.layers(request.group_id)
+        layers = self._history.list_layers(request.group_id)
         earlier_layers = [entry for entry in layers if entry.version_id != current_entry.version_id]
         target = self._versions.get(request.group_id, earlier_layers[-1].version_id) if earlier_layers else None
         if target is None:

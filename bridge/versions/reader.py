@@ -125,7 +125,7 @@ class VersionReader:
     def get_many(self, group_id: bytes, version_ids: Iterable[bytes]) -> dict[bytes, Version]:
         """Find versions by id, regardless of the outcome of their runs."""
         rows = self._db.fetch_for_ids(_BY_IDS, sorted(version_ids), self._org, group_id)
-        invalidations = self._active_invalidations(group_id)
+        invalidations = self._read_invalidations(group_id)
         return {
             version.id: self._add_invalidations(group_id, version, invalidations)
             for version in map(_version_from_row, rows)
@@ -148,7 +148,7 @@ class VersionReader:
             group_by_id[bytes(version_id)] = group
             if rank == 1:
                 first_attempts[group] = _version_from_row(row)
-        for invalid_id, partition, reason in self._active_invalidations(group_id):
+        for invalid_id, partition, reason in self._read_invalidations(group_id):
             if invalid_id in group_by_id:
                 first_attempts[group_by_id[invalid_id]].invalid[partition] = reason
         return {group: first_attempts[group] for group in group_by_id.values()}
@@ -165,7 +165,7 @@ class VersionReader:
             version.invalid.update({partition: reason for id_, partition, reason in invalidations if id_ in attempts})
         return version
 
-    def _active_invalidations(self, group_id: bytes) -> list[tuple[bytes, str, str]]:
+    def _read_invalidations(self, group_id: bytes) -> list[tuple[bytes, str, str]]:
         rows = self._db.fetch_all(_INVALIDATIONS, self._org, group_id)
         return [(bytes(version_id), partition, reason) for version_id, partition, reason in rows]
 

@@ -86,9 +86,9 @@ class VersionRegistry:
         If the top layer of a dataset contains only some partitions, the layers below are retained for the others.
         """
         reasons_by_version: dict[bytes, list[str]] = {}
-        for group_id in self.publications.published_datasets():
+        for group_id in self.publications.list_published_datasets():
             covered_partitions: set[str] = set()
-            for entry in reversed(self.publications.layers(group_id)):
+            for entry in reversed(self.publications.list_layers(group_id)):
                 version = self.versions.get(group_id, entry.version_id)
                 if version is not None and version.partitions and covered_partitions.issuperset(version.partitions):
                     continue

@@ -91,7 +91,7 @@ class VersionResolver:
         group_id, partition, as_of = request.group_id, request.partition, request.selector.as_of
         until = NO_TIME_LIMIT if as_of is None else as_of
         if partition:
-            entries = self._history.layers(group_id, until)
+            entries = self._history.list_layers(group_id, until)
         else:
             entries = self._history.list_newest(group_id, 1, until=until)
         for entry in reversed(entries):

@@ -338,11 +338,11 @@ def read_manifest(path):
         return {}, ["has neither inputs nor outputs"]
     entries, problems = {}, []
     for side in ("inputs", "outputs"):
-        entries[side] = manifest_datasets(side, content.get(side) or [], problems)
+        entries[side] = parse_manifest_entries(side, content.get(side) or [], problems)
     return entries, problems[:MAX_MANIFEST_PROBLEMS]
 
 
-def manifest_datasets(side, entries, problems):
+def parse_manifest_entries(side, entries, problems):
     """Return the valid entries of one side as objects, and append a message to `problems` for each invalid entry.
 
     An entry is an object with a name or path, or a string in the format of --input and --output.

@@ -46,7 +46,7 @@ class BridgeClient:
         except Unreachable:
             return False
 
-    def readiness_status(self) -> int:
+    def fetch_readiness_status(self) -> int:
         """Return the HTTP status of the readiness check; raises Unreachable if there is no response."""
         return self._session.request("GET", "/readyz").status
 

@@ -130,10 +130,6 @@ def _check_key(
     is_nested = key.startswith(("transport.transports.", "transport.transport."))
     effect = ProblemEffect.events_lost if is_nested else ProblemEffect.setting_ignored
     parent_key = next((section for section in parent_sections(key) if find_key(section, accepted.keys)), None)
-    # Without types, the keys of all types are accepted.
-    conf_without_types = {
-        other_key: other_value for other_key, other_value in listener_conf.items() if not other_key.endswith(".type")
-    }
     if parent_key:
         yield ConfProblem(
             name,
@@ -145,10 +141,16 @@ def _check_key(
         yield ConfProblem(
             name, ProblemEffect.events_lost, "is a section and cannot have a value", _suggestion(f"{key}.", accepted)
         )
-    elif find_key(key, accepted_keys(conf_without_types).keys):
+    elif _belongs_to_another_type(key, listener_conf):
         yield ConfProblem(name, effect, "belongs to another type", "remove it, or set the type that it belongs to")
     else:
         yield ConfProblem(name, effect, "is not a listener key", _suggestion(key, accepted))
+
+
+def _belongs_to_another_type(key: str, listener_conf: Mapping[str, str]) -> bool:
+    """Return whether a key is accepted for another type of its section; without types, all keys are accepted."""
+    conf_without_types = {name: value for name, value in listener_conf.items() if not name.endswith(".type")}
+    return find_key(key, accepted_keys(conf_without_types).keys) is not None
 
 
 def _suggestion(key: str, accepted: AcceptedKeys) -> str:

@@ -29,7 +29,7 @@ def check_services(conf: Mapping[str, str]) -> Iterator[ConfProblem]:
             continue
         try:
             with BridgeClient(_service_url(url, conf.get(f"{key.removesuffix('url')}endpoint", ""))) as service:
-                status = service.readiness_status()
+                status = service.fetch_readiness_status()
         except Unreachable:
             yield ConfProblem(key, ProblemEffect.events_lost, *SERVICE_NOT_RUNNING)
             continue

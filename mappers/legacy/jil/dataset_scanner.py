@@ -92,8 +92,8 @@ class _AttributeScanner:
 
     def scan_files(self, job: JobDefinition) -> DataFlow:
         """Find the datasets of the job itself, which belong to none of its commands."""
-        candidates = self._file_candidates(job, "input", "watch_file", 0.95)
-        candidates += self._file_candidates(job, "input", "std_in_file", 0.9)
+        candidates = self._find_file_candidates(job, "input", "watch_file", 0.95)
+        candidates += self._find_file_candidates(job, "input", "std_in_file", 0.9)
         stdout_file = (job.get("std_out_file") or "").lstrip(">").strip()
         if not _LOG.search(stdout_file):
             candidates += dataset_candidates("output", stdout_file, "std_out_file", 0.5, self._variables)
@@ -106,7 +106,7 @@ class _AttributeScanner:
             remote, server = job.get(f"{prefix}_remote_name"), job.get(f"{prefix}_server_name")
             direction = (job.get(f"{prefix}_transfer_direction") or "").upper()
             local_side: Side = "output" if direction in {"DOWNLOAD", "GET", "1"} else "input"
-            candidates = self._file_candidates(job, local_side, f"{prefix}_local_name", 0.8)
+            candidates = self._find_file_candidates(job, local_side, f"{prefix}_local_name", 0.8)
             if remote and server:
                 folder = job.get(f"{prefix}_remote_dir")
                 path = remote if remote.startswith("/") or not folder else f"{folder.rstrip('/')}/{remote}"
@@ -141,7 +141,7 @@ class _AttributeScanner:
             for statement in tables.statements
         ]
 
-    def _file_candidates(self, job: JobDefinition, side: Side, attribute: str, confidence: float) -> DataFlow:
+    def _find_file_candidates(self, job: JobDefinition, side: Side, attribute: str, confidence: float) -> DataFlow:
         """Return the candidate for the file that an attribute names; adds a warning if the name is unresolvable."""
         file_name = job.get(attribute)
         candidates = dataset_candidates(side, file_name, attribute, confidence, self._variables)
