@@ -43,7 +43,7 @@ def _token_provider(auth: OpenMetadataAuthSettings, host: str) -> TokenProvider:
 
     Logins use a separate connection, because requests that wait for a token may occupy all connections of the client.
     """
-    missing_setting = auth.missing_setting()
+    missing_setting = auth.find_missing_setting()
     if missing_setting is not None:
         raise ConfigError(f"openmetadata.auth.{missing_setting.key} {missing_setting.message}")
     if auth.type == "basic":

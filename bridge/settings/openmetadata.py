@@ -24,11 +24,11 @@ _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 
 
 def _check_template(template: str) -> str:
-    unknown = sorted({*_PLACEHOLDER.findall(template)} - {*_PLACEHOLDERS})
-    if unknown:
-        known = ", ".join(f"{{{name}}}" for name in _PLACEHOLDERS)
-        first_unknown, *_ = unknown
-        message = f"{{{first_unknown}}} is not a placeholder; placeholders: {known}"
+    unknown_names = sorted({*_PLACEHOLDER.findall(template)} - {*_PLACEHOLDERS})
+    if unknown_names:
+        placeholders = ", ".join(f"{{{name}}}" for name in _PLACEHOLDERS)
+        unknown_name, *_ = unknown_names
+        message = f"{{{unknown_name}}} is not a placeholder; placeholders: {placeholders}"
         raise PydanticCustomError("template", "{problem}", {"problem": message})
     return template
 
@@ -47,7 +47,7 @@ class OpenMetadataServerSettings(Section):
     def _strip_api_path(cls, host: str | None) -> str | None:
         return host and API_PATH_SUFFIX.sub("", host)
 
-    def missing_setting(self) -> MissingSetting | None:
+    def find_missing_setting(self) -> MissingSetting | None:
         """Return the required key that is missing, if any."""
         if self.host:
             return None
@@ -67,24 +67,25 @@ class OpenMetadataAuthSettings(Section):
     client_secret: Secret | None = None
     scope: str | None = None
 
-    def missing_setting(self) -> MissingSetting | None:
+    def find_missing_setting(self) -> MissingSetting | None:
         """Return the key that this type of authentication lacks, if any."""
         if self.type == "jwt":
-            return self._missing_token_setting()
-        required = {
-            "basic": {"username": self.username, "password": self.password},
-            "oauth": {
+            return self._find_missing_token_setting()
+        required_settings: dict[str, Secret | str | None] = {"username": self.username, "password": self.password}
+        if self.type == "oauth":
+            required_settings = {
                 "token_url": self.token_url,
                 "client_id": self.client_id,
                 "client_secret": self.client_secret,
-            },
-        }[self.type]
-        missing = [key for key, value in required.items() if not value]
-        if not missing:
+            }
+        missing_keys = [key for key, value in required_settings.items() if not value]
+        if not missing_keys:
             return None
-        return MissingSetting(missing[0], f"is not set; type {self.type} requires {', '.join(required)}")
+        return MissingSetting(
+            missing_keys[0], f"is not set; type {self.type} requires {', '.join(required_settings)}"
+        )
 
-    def _missing_token_setting(self) -> MissingSetting | None:
+    def _find_missing_token_setting(self) -> MissingSetting | None:
         if self.jwt_token and self.token_file:
             return MissingSetting("jwt_token", "conflicts with token_file: set only one of them")
         if self.jwt_token or self.token_file:
@@ -140,8 +141,8 @@ _GOVERNANCE_FIELDS = frozenset({
 
 def _check_field(field: str) -> str:
     if field.partition(".")[0] not in _GOVERNANCE_FIELDS:
-        known = ", ".join(sorted(_GOVERNANCE_FIELDS))
-        raise PydanticCustomError("field", "{problem}", {"problem": f"unknown field {field}; fields: {known}"})
+        valid_fields = ", ".join(sorted(_GOVERNANCE_FIELDS))
+        raise PydanticCustomError("field", "{problem}", {"problem": f"unknown field {field}; fields: {valid_fields}"})
     return field
 
 
@@ -190,7 +191,7 @@ class OpenMetadataSettings(Section):
     def _require_complete(
         cls, section: OpenMetadataServerSettings | OpenMetadataAuthSettings, info: ValidationInfo
     ) -> OpenMetadataServerSettings | OpenMetadataAuthSettings:
-        missing = section.missing_setting() if info.data.get("enabled") else None
-        if missing is not None:
-            raise PydanticCustomError(INCOMPLETE, "{message}", missing._asdict())
+        missing_setting = section.find_missing_setting() if info.data.get("enabled") else None
+        if missing_setting is not None:
+            raise PydanticCustomError(INCOMPLETE, "{message}", missing_setting._asdict())
         return section

@@ -82,8 +82,8 @@ def check_openmetadata(settings: OpenMetadataSettings, now: Callable[[], float] 
 
 def _find_missing_settings(settings: OpenMetadataSettings) -> Iterator[Finding]:
     for section, missing_setting in (
-        ("server", settings.server.missing_setting()),
-        ("auth", settings.auth.missing_setting()),
+        ("server", settings.server.find_missing_setting()),
+        ("auth", settings.auth.find_missing_setting()),
     ):
         if missing_setting is not None:
             message = f"openmetadata.{section}.{missing_setting.key} {missing_setting.message}"
