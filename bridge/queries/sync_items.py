@@ -175,6 +175,7 @@ def _key_range(prefix: str) -> tuple[str, bytes, bytes]:
 def _sync_explanation(
     ctx: QueryContext, target: str, key: bytes, node_name: QualifiedName, members: Sequence[bytes]
 ) -> SyncExplanation:
+    """Explain the sync of the dataset or job with this key. `members` are all ids whose changes affect the node."""
     graph = ctx.graph()
     rows = ctx.db.fetch_all(_EDGES, ctx.org, target, key)
     ids = {source for source, *_ in rows} | {job for _, job, *_ in rows if job}
