@@ -76,6 +76,7 @@ class DatasetQuery(DatasetSubjectQuery[DatasetResult], frozen=True, kw_only=True
         dataset = self.group_id(ctx)
         name = ctx.graph().dataset_name(dataset)
         dataset_key = (ctx.org, dataset)
+        schema_rows = ctx.db.fetch_all(_SCHEMA, *dataset_key)
         governance = read_facets(ctx.db, ctx.org, [dataset], GOVERNANCE).get(dataset) or {}
         owners = read_owners(ctx.db, ctx.org, [dataset]).get(dataset, [])
         ((full_name, description, format_, status, created_at, updated_at),) = ctx.db.fetch_all(
@@ -95,11 +96,7 @@ class DatasetQuery(DatasetSubjectQuery[DatasetResult], frozen=True, kw_only=True
             aliases=_aliases(ctx, dataset),
             renamed_from=_renamed_datasets(ctx, dataset, side="target", other_side="source"),
             renamed_to=_renamed_datasets(ctx, dataset, side="source", other_side="target"),
-            fields=[
-                Field(*column)
-                for (columns,) in ctx.db.fetch_all(_SCHEMA, *dataset_key)
-                for column in decode_columns(columns)
-            ],
+            fields=[Field(*column) for (columns_json,) in schema_rows for column in decode_columns(columns_json)],
             sla=read_slas(ctx.db, ctx.org, [dataset]).get(dataset),
             governance={key: value for key, value in governance.items() if key != FILE} or None,
             facets=latest_facets(ctx.db.fetch_all(_FACETS, *dataset_key, NO_ID)),
