@@ -89,7 +89,7 @@ def _query_operation(
 
 def _parameter_object(path: str, name: str, schema: OpenApiObject, *, required: bool) -> OpenApiObject:
     """Describe a parameter. Its schema has no description, because the parameter has one."""
-    in_path = f"{{{name}}}" in path
+    is_in_path = f"{{{name}}}" in path
     value_schema = _without_null(schema)
     description = value_schema.get("description") or schema.get("description")
     parameter_schema = {keyword: value for keyword, value in value_schema.items() if keyword != "description"}
@@ -99,8 +99,8 @@ def _parameter_object(path: str, name: str, schema: OpenApiObject, *, required: 
         parameter_schema["format"] = schema["format"]
     parameter = {
         "name": name,
-        "in": "path" if in_path else "query",
-        "required": in_path or required or (name == "name" and "by-name" in path),
+        "in": "path" if is_in_path else "query",
+        "required": is_in_path or required or (name == "name" and "by-name" in path),
         "schema": parameter_schema,
     }
     return parameter | {"description": description} if description else parameter

@@ -59,14 +59,14 @@ class AssetLoader:
         return LoadResult(_reject_duplicates(loaded_assets, problems), problems, len(paths))
 
     def _load_cached(
-        self, path: Path, cached: tuple[FileStamp, LoadedAsset | ConfigError] | None
+        self, path: Path, cache_entry: tuple[FileStamp, LoadedAsset | ConfigError] | None
     ) -> LoadedAsset | ConfigError:
         """Load a file, or return the cached result if the file has not changed."""
         stamp = file_stamp(path)
-        if cached is not None:
-            cached_stamp, cached_result = cached
+        if cache_entry is not None:
+            cached_stamp, cached_result = cache_entry
             if cached_stamp == stamp:
-                self._cache[path] = cached
+                self._cache[path] = cache_entry
                 return cached_result
         now = self._clock()
         try:

@@ -58,6 +58,10 @@ _MAX_VERSIONS = 1_000
 _BATCH_SIZE = 500
 
 
+#: Time, run UUID and columns (as JSON) of a version.
+_VersionColumns = tuple[int, str, str]
+
+
 class ActiveContract(NamedTuple):
     """A contract and the time of its declaration."""
 
@@ -147,9 +151,9 @@ class ContractChecker:
                 )
         return contracts
 
-    def _read_versions(self, since: Mapping[bytes, int], limit: int) -> dict[bytes, list[tuple[int, str, str]]]:
+    def _read_versions(self, since: Mapping[bytes, int], limit: int) -> dict[bytes, list[_VersionColumns]]:
         """Return the versions of each dataset since its start time in `since`, newest first, with run and columns."""
-        versions: dict[bytes, list[tuple[int, str, str]]] = {}
+        versions: dict[bytes, list[_VersionColumns]] = {}
         rows = self._db.fetch_for_keys(_VERSIONS, sorted(since.items()), self._org, limit)
         for dataset_id, produced_at, run, columns in rows:
             versions.setdefault(dataset_id, []).append((produced_at, run, columns))
@@ -175,8 +179,8 @@ class ContractChecker:
 
 
 def _unchecked_versions(
-    versions: Iterable[tuple[int, str, str]], contract: ActiveContract, checked_times: set[int]
-) -> Iterator[tuple[int, str, str]]:
+    versions: Iterable[_VersionColumns], contract: ActiveContract, checked_times: set[int]
+) -> Iterator[_VersionColumns]:
     """Select the versions to check, each with the time of its result event."""
     checked_times = {*checked_times}
     for index, (produced_at, run, columns) in enumerate(versions):

@@ -95,10 +95,10 @@ def changed_facets(
     return changes
 
 
-def _merge_with_imported(desired_facet: dict[str, Any], current_facet: dict[str, Any]) -> dict[str, Any]:
+def _merge_with_imported(desired_facet: dict[str, Any], stored_facet: dict[str, Any]) -> dict[str, Any]:
     """Merge the file with changes imported from OpenMetadata. The file wins."""
     fields = merge(
-        facet_fields(asset_content(current_facet)), facet_fields(desired_facet), facet_fields(current_facet), "local"
+        facet_fields(asset_content(stored_facet)), facet_fields(desired_facet), facet_fields(stored_facet), "local"
     ).fields
     facet = build_facet(fields, desired_facet)
     return facet if facet == desired_facet else {**facet, FILE: desired_facet}

@@ -43,13 +43,13 @@ class RemoteChangeImporter:
         items: SyncItemStore,
         vocabulary: TagVocabulary,
         mode: RemoteChangeMode,
-        patches: Path | None,
+        patch_directory: Path | None,
     ) -> None:
         self._applier = applier
         self._items = items
         self._vocabulary = vocabulary
         self._mode = mode
-        self._patches = patches
+        self._patch_directory = patch_directory
         self._watermark = 0
         #: Completion times of items within the overlap.
         self._recently_seen: dict[bytes, int | None] = {}
@@ -87,8 +87,8 @@ class RemoteChangeImporter:
         for problem in file_edit.problems if file_edit else ():
             if problem not in import_result.problems:
                 _log.warning("change cannot be written into an asset file", reason=problem)
-        if file_edit and self._patches and file_edit.patch:
-            self._write_patch(self._patches, file_edit)
+        if file_edit and self._patch_directory and file_edit.patch:
+            self._write_patch(self._patch_directory, file_edit)
         new_fields = current_fields | import_result.changes
         if self._mode == "apply" and changed_fields(current_fields, new_fields):
             fields = {path: value for path, value in new_fields.items() if value is not None}

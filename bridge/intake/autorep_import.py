@@ -58,7 +58,7 @@ def import_reports(
     files: Iterable[Path], options: AutorepImportOptions, legacy: LegacyReader, writer: Writer
 ) -> AutorepImportResult:
     """Import the runs of reports and scheduler logs. Importing them again is harmless."""
-    runs = rejected = 0
+    total_accepted = total_rejected = 0
     problems: list[str] = []
     skipped_lines: Counter[str] = Counter()
     for label, report, order in _parse_reports(files, options):
@@ -77,9 +77,9 @@ def import_reports(
         problems += [str(problem) for problem in (*report.problems, *history.problems)]
         inputs = (legacy.read(msgspec.json.encode(body), _INPUT_KIND, now_micros()) for body in history.bodies)
         accepted_count, rejected_count = write_bodies(inputs, writer)
-        runs += accepted_count
-        rejected += rejected_count
-    return AutorepImportResult(runs, rejected, problems, dict(skipped_lines))
+        total_accepted += accepted_count
+        total_rejected += rejected_count
+    return AutorepImportResult(total_accepted, total_rejected, problems, dict(skipped_lines))
 
 
 def _parse_reports(

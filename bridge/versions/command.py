@@ -79,13 +79,13 @@ class DatasetArgument(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     namespace: Name | None = None
     name: Name | None = None
 
-    def group_id(self, ctx: CommandContext) -> bytes:
+    def find_group_id(self, ctx: CommandContext) -> bytes:
         """Find the identity group of the dataset. Raises NotFound if the store does not contain it."""
         if self.id is not None:
-            group = ctx.graph.group_of(parse_id(self.id))
-            if group is None:
+            group_id = ctx.graph.group_of(parse_id(self.id))
+            if group_id is None:
                 raise NotFound(f"no dataset with the id {self.id} in the store")
-            return group
+            return group_id
         if self.name is None:
             raise InvalidParameter("missing dataset: specify an id or a name", "name")
         return ctx.registry.find_dataset(self.namespace, self.name)

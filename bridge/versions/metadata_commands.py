@@ -39,7 +39,7 @@ class PatchMetadataCommand(Command[MetadataResult], DatasetArgument, frozen=True
         if self.version is None and self.checksum is not None:
             raise InvalidParameter("requires a version", "checksum")
         with registry.transaction():
-            group_id = self.group_id(ctx)
+            group_id = self.find_group_id(ctx)
             if self.version is None:
                 patched_metadata = registry.metadata.patch_dataset(group_id, self.metadata, ctx.actor(self.by))
                 return MetadataResult(ctx.node_reference(group_id), None, patched_metadata)

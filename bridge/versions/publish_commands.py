@@ -59,7 +59,7 @@ class PublishCommand(Command[PublicationResult], frozen=True, kw_only=True):
         with ctx.registry.transaction():
             requests = [
                 PublicationRequest(
-                    item.group_id(ctx), parse_selector(item.version), _expected_or_unchecked(item.expected)
+                    item.find_group_id(ctx), parse_selector(item.version), _expected_or_unchecked(item.expected)
                 )
                 for item in self.datasets
             ]
@@ -97,7 +97,7 @@ class RollBackCommand(Command[PublicationResult], frozen=True, kw_only=True):
                 return _publication_result(ctx, publisher.roll_back_publication(self.publication, actor, self.why))
             requests = [
                 PublicationRequest(
-                    item.group_id(ctx),
+                    item.find_group_id(ctx),
                     parse_selector(item.to) if item.to else None,
                     _expected_or_unchecked(item.expected),
                 )

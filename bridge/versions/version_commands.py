@@ -73,7 +73,9 @@ class PinCommand(Command[PinResult], frozen=True, kw_only=True):
     def execute(self, ctx: CommandContext) -> PinResult:
         registry = ctx.registry
         with registry.transaction():
-            requests = [VersionRequest(item.group_id(ctx), parse_selector(item.version)) for item in self.datasets]
+            requests = [
+                VersionRequest(item.find_group_id(ctx), parse_selector(item.version)) for item in self.datasets
+            ]
             versions = [(request.group_id, registry.resolver.resolve(request).version) for request in requests]
             pins = registry.pins.pin(self.pin, versions, to_micros(self.until), ctx.actor(self.by), self.why)
         return PinResult([pinned_version(ctx.dataset_name(pin.group_id), pin) for pin in pins])
@@ -89,7 +91,7 @@ class UnpinCommand(Command[PinResult], DatasetArgument, frozen=True, kw_only=Tru
 
     def execute(self, ctx: CommandContext) -> PinResult:
         with ctx.registry.transaction():
-            group_id = None if self.id is None and self.name is None else self.group_id(ctx)
+            group_id = None if self.id is None and self.name is None else self.find_group_id(ctx)
             removed_pins = ctx.registry.pins.unpin(self.pin, group_id)
         return PinResult([pinned_version(ctx.dataset_name(pin.group_id), pin) for pin in removed_pins])
 
@@ -112,7 +114,7 @@ class InvalidateCommand(Command[VersionValidity], DatasetArgument, frozen=True, 
         actor = ctx.actor(self.by)
         partition = parse_partition(self.partition)
         with registry.transaction():
-            group_id = self.group_id(ctx)
+            group_id = self.find_group_id(ctx)
             version = registry.versions.find(group_id, self.version)
             if self.valid:
                 outcome = registry.invalidations.revoke(group_id, version, actor, partition)
@@ -145,7 +147,7 @@ class DiscardCommand(Command[DiscardResult], DatasetArgument, frozen=True, kw_on
     def execute(self, ctx: CommandContext) -> DiscardResult:
         registry = ctx.registry
         with registry.transaction():
-            group_id = self.group_id(ctx)
+            group_id = self.find_group_id(ctx)
             versions = [registry.versions.find(group_id, name) for name in self.versions]
             outcome = registry.discard(group_id, versions, self.reason, ctx.actor(self.by))
         return DiscardResult(
@@ -163,7 +165,9 @@ class ResolveCommand(Command[ResolveResult], frozen=True, kw_only=True):
 
     def execute(self, ctx: CommandContext) -> ResolveResult:
         requests = [
-            VersionRequest(item.group_id(ctx), parse_selector(item.pin, item.as_of), parse_partition(item.partition))
+            VersionRequest(
+                item.find_group_id(ctx), parse_selector(item.pin, item.as_of), parse_partition(item.partition)
+            )
             for item in self.datasets
         ]
         return ResolveResult(

@@ -146,9 +146,11 @@ def _match_symptom(symptom: LogSymptom, key: str, log_text: str) -> ConfProblem 
 
 def transport_keys(conf: Mapping[str, str], transport_type: str, suffix: str) -> list[str]:
     """Return the key with a suffix for each transport of a type, including transports in composite transports."""
-    types = re.compile(re.escape(PREFIX) + r"transport\.(?:transports\.[^.]+\.)?type")
+    type_key_pattern = re.compile(re.escape(PREFIX) + r"transport\.(?:transports\.[^.]+\.)?type")
     type_keys = [
-        key for key, value in conf.items() if types.fullmatch(key) and value.strip().lower() == transport_type
+        key
+        for key, value in conf.items()
+        if type_key_pattern.fullmatch(key) and value.strip().lower() == transport_type
     ]
     keys = [f"{key.removesuffix('type')}{suffix}" for key in type_keys]
     if suffix in {"url", "location"}:

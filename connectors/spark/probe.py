@@ -122,9 +122,9 @@ def _count_new_events(path: Path, offset: int, folder: str) -> int:
     with path.open("rb") as file:
         file.seek(offset)
         lines = file.readlines()
-    job_runs = {run_id for line in lines if folder.encode() in line for run_id in _run_ids(line)}
-    event_runs = [next(iter(_run_ids(line)), None) for line in lines]
-    return sum(run_id in job_runs for run_id in event_runs)
+    job_run_ids = {run_id for line in lines if folder.encode() in line for run_id in _run_ids(line)}
+    event_run_ids = [next(iter(_run_ids(line)), None) for line in lines]
+    return sum(run_id in job_run_ids for run_id in event_run_ids)
 
 
 def _run_ids(line: bytes) -> list[str]:

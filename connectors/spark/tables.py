@@ -61,23 +61,23 @@ def _load_jdbc(frame: DataFrame, options: LoadOptions) -> None:
 
 def _load_delta(session: SparkSession, frame: DataFrame, options: LoadOptions) -> str:
     """Load rows unless a commit of the table contains the load key; returns the version."""
-    exists = _is_delta(session, options.location)
-    if exists and (version := _find_commit(session, options)):
+    table_exists = _is_delta(session, options.location)
+    if table_exists and (version := _find_commit(session, options)):
         return version
     with _session_conf(session, {_DELTA_KEY: options.load_key, _DELTA_SKIP_EMPTY: "false"}):
-        if exists and options.mode == "merge":
+        if table_exists and options.mode == "merge":
             _merge_rows(session, _delta_table(options), frame, options.merge_keys)
         else:
-            _save_delta(frame, options, exists=exists)
+            _save_delta(frame, options, table_exists=table_exists)
     return _find_commit(session, options) or ""
 
 
-def _save_delta(frame: DataFrame, options: LoadOptions, *, exists: bool) -> None:
+def _save_delta(frame: DataFrame, options: LoadOptions, *, table_exists: bool) -> None:
     """Append to a table, or replace its rows or partitions; a missing table is created."""
     writer = frame.write.format("delta").options(**options.options)
     if options.partition_by:
         writer = writer.partitionBy(*options.partition_by)
-    if options.partitions_only and exists:
+    if options.partitions_only and table_exists:
         writer = writer.option("partitionOverwriteMode", "dynamic")
     elif options.mode == "overwrite":
         writer = writer.option("overwriteSchema", True)
@@ -105,33 +105,33 @@ def _is_delta(session: SparkSession, location: str) -> bool:
 
 def _load_iceberg(session: SparkSession, frame: DataFrame, options: LoadOptions) -> str:
     """Load rows unless a snapshot of the table contains the load key; returns the snapshot."""
-    exists = session.catalog.tableExists(options.location)
-    if exists and (version := _find_snapshot(session, options)):
+    table_exists = session.catalog.tableExists(options.location)
+    if table_exists and (version := _find_snapshot(session, options)):
         return version
-    if exists and options.mode == "merge":
+    if table_exists and options.mode == "merge":
         with _session_conf(session, {_ICEBERG_KEY: options.load_key}):
             _merge_rows(session, options.location, frame, options.merge_keys)
     else:
-        _save_iceberg(session, frame, options, exists=exists)
+        _save_iceberg(session, frame, options, table_exists=table_exists)
     if (version := _find_snapshot(session, options)) is None:
         # For a load that changes no rows, Iceberg creates a snapshot only if it is an append.
-        _save_iceberg(session, frame.limit(0), options._replace(mode="append"), exists=True)
+        _save_iceberg(session, frame.limit(0), options._replace(mode="append"), table_exists=True)
         version = _find_snapshot(session, options)
     return version or ""
 
 
-def _save_iceberg(session: SparkSession, frame: DataFrame, options: LoadOptions, *, exists: bool) -> None:
+def _save_iceberg(session: SparkSession, frame: DataFrame, options: LoadOptions, *, table_exists: bool) -> None:
     """Append to a table, replace its rows or partitions, or create it if it is missing or has other columns."""
     writer = (
         frame.writeTo(options.location)
         .options(**options.options)
         .option(f"snapshot-property.{_LOAD_KEY}", options.load_key)
     )
-    if exists and options.mode == "append":
+    if table_exists and options.mode == "append":
         writer.append()
-    elif exists and options.partitions_only:
+    elif table_exists and options.partitions_only:
         writer.overwritePartitions()
-    elif exists and frame_columns(session.table(options.location)) == frame_columns(frame):
+    elif table_exists and frame_columns(session.table(options.location)) == frame_columns(frame):
         writer.overwrite(F.lit(True))
     else:
         writer = writer.using("iceberg")
@@ -168,6 +168,7 @@ def _merge_rows(session: SparkSession, table: str, frame: DataFrame, keys: Seque
 
 @contextmanager
 def _session_conf(session: SparkSession, conf: Mapping[str, str]) -> Iterator[None]:
+    """Set keys of the session's conf inside the `with` block."""
     for name, value in conf.items():
         session.conf.set(name, value)
     try:

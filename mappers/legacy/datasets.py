@@ -28,21 +28,21 @@ def parse_dataset(dataset: BodyFields, side: Side, namespaces: LegacyNamespaces)
 
 
 def build_dataset(
-    name: DatasetName, values: JsonObject, side: Side, body: BodyFields, side_facets: JsonObject | None = None
+    name: DatasetName, values: JsonObject, side: Side, body: BodyFields, raw_side_facets: JsonObject | None = None
 ) -> JsonObject:
     """Build a dataset with version, path and statistics; every other value becomes a facet with the same name."""
     remaining_values = dict(values)
     dataset_facets = _take_version_and_path(remaining_values)
     statistics = _take_statistics(remaining_values, body)
-    built_side_facets = {
-        kind: custom_facets("DatasetFacet", facets) for kind, facets in (side_facets or {}).items() if facets
+    side_facets = {
+        kind: custom_facets("DatasetFacet", facets) for kind, facets in (raw_side_facets or {}).items() if facets
     }
     if statistics:
         statistics_name = f"{side}Statistics"
-        facets_of_side = built_side_facets.setdefault(f"{side}Facets", {})
-        facets_of_side.setdefault(statistics_name, standard_facet(statistics_name, statistics))
+        statistics_facet = standard_facet(statistics_name, statistics)
+        side_facets.setdefault(f"{side}Facets", {}).setdefault(statistics_name, statistics_facet)
     dataset_facets |= custom_facets("DatasetFacet", remaining_values)
-    return {**name._asdict(), "facets": dataset_facets, **built_side_facets}
+    return {**name._asdict(), "facets": dataset_facets, **side_facets}
 
 
 def _take_version_and_path(values: JsonObject) -> JsonObject:

@@ -27,13 +27,13 @@ def select_events(events: Sequence[Mapping[str, Any]]) -> list[int]:
     """
     if not events:
         return []
-    first_index: dict[object, int] = {}
-    last_index: dict[object, int] = {}
+    first_index_by_key: dict[object, int] = {}
+    last_index_by_key: dict[object, int] = {}
     for index, event in enumerate(events):
         for key in _fact_keys(event):
-            first_index.setdefault(key, index)
-            last_index[key] = index
-    selected_indexes = {0, *first_index.values(), *last_index.values()}
+            first_index_by_key.setdefault(key, index)
+            last_index_by_key[key] = index
+    selected_indexes = {0, *first_index_by_key.values(), *last_index_by_key.values()}
     final_index = max(selected_indexes, key=lambda index: (_STATE_RANK.get(_event_type(events[index]), 0), index))
     return [*sorted(selected_indexes - {final_index}), final_index]
 

@@ -95,12 +95,12 @@ def bounded_version(builder: RowBuilder, tag: str) -> str:
 def _path_columns(builder: RowBuilder, dataset: ParsedDataset) -> dict[str, Any]:
     """Return the columns of a reported path, or no columns if no path was reported."""
     facet = dataset.facets.get("lineageBridge_path")
-    path_facet = facet_value(facet, facet_types.DatasetPathFacet, builder.notes)
+    content = facet_value(facet, facet_types.DatasetPathFacet, builder.notes)
     if facet is not None and is_deleted(facet):
         return {"path_order": builder.assertion_order(0, facet.digest)}
-    if facet is None or path_facet is None:
+    if facet is None or content is None:
         return {}
-    return {"path_order": builder.assertion_order(0, facet.digest), "path": path_facet.path}
+    return {"path_order": builder.assertion_order(0, facet.digest), "path": content.path}
 
 
 def _idempotency_key_columns(builder: RowBuilder, dataset: ParsedDataset) -> dict[str, Any]:

@@ -15,6 +15,10 @@ class ColumnSource(NamedTuple):
     subtype: str
     masking: bool
 
+    @property
+    def transformation(self) -> "ColumnTransformation":
+        return ColumnTransformation(self.type, self.subtype, self.masking)
+
 
 ColumnSources = frozenset[ColumnSource]
 
@@ -66,7 +70,7 @@ def apply_transformation(sources: Iterable[ColumnSource], transformation: Column
         ColumnSource(
             source.view,
             source.column,
-            *combine(ColumnTransformation(source.type, source.subtype, source.masking), transformation),
+            *combine(source.transformation, transformation),
         )
         for source in sources
     )
@@ -111,8 +115,7 @@ def _inline_sources(
     for source in sources:
         step = resolved_steps.get(source.view)
         if step is not None:
-            transformation = ColumnTransformation(source.type, source.subtype, source.masking)
-            input_sources |= apply_transformation(_column_sources(step, source.column), transformation)
+            input_sources |= apply_transformation(_column_sources(step, source.column), source.transformation)
         elif source.view in inputs:
             input_sources.add(source)
     return frozenset(input_sources)

@@ -44,6 +44,7 @@ def missing_columns(sql: str, schemas: Mapping[str, Sequence[str]]) -> list[str]
 
 
 def _analyze_sql(sql: str, schemas: Mapping[str, Sequence[str]]) -> tuple[exp.Expression, "_QueryAnalyzer", Relation]:
+    """Analyze a query; returns its syntax tree, the analyzer with the problems, and the resulting relation."""
     query = parse_query(sql)
     analyzer = _QueryAnalyzer(sql, schemas)
     try:
@@ -134,8 +135,8 @@ class _QueryAnalyzer:
             compared_sources = transform_all([*left.columns, *right.columns], FILTER)
             return left._replace(dataset_level=dataset_level | compared_sources)
         columns = _merge_columns(left, right, by_name=bool(operation.args.get("by_name")))
-        complete = left.incomplete_views is None and right.incomplete_views is None
-        if complete and len(left.columns) != len(right.columns) and not operation.args.get("by_name"):
+        is_complete = left.incomplete_views is None and right.incomplete_views is None
+        if is_complete and len(left.columns) != len(right.columns) and not operation.args.get("by_name"):
             self.add_problem(operation, f"UNION of {len(left.columns)} and {len(right.columns)} columns")
         if operation.args.get("distinct"):
             dataset_level |= transform_all(columns, GROUP_BY)

@@ -55,7 +55,7 @@ def first_timestamp(text: str) -> str | None:
 class _LogParser:
     def __init__(self) -> None:
         #: Row index of the newest run of each job.
-        self._newest_row_index: dict[str, int] = {}
+        self._newest_row_by_job: dict[str, int] = {}
         #: Jobs whose newest run has not ended.
         self._running: set[str] = set()
         self.report = AutorepReport([], [], Counter())
@@ -64,8 +64,8 @@ class _LogParser:
         change, alarm = _CHANGE.fullmatch(line), _ALARM.fullmatch(line)
         if change and change["status"] in _STATUS_CODES:
             self._add_change(change, file, number)
-        elif alarm and alarm["job"] in self._newest_row_index:
-            index = self._newest_row_index[alarm["job"]]
+        elif alarm and alarm["job"] in self._newest_row_by_job:
+            index = self._newest_row_by_job[alarm["job"]]
             self.report.rows[index] = self.report.rows[index].with_alarm(alarm["alarm"], alarm["time"])
         else:
             self.report.other_lines[_line_kind(line)] += 1
@@ -78,7 +78,7 @@ class _LogParser:
         # A job that starts again without an end in between has been restarted.
         is_restart = is_running and status == "STARTING" and self._last_status(job) != "STARTING"
         if status in START_STATES and (is_restart or not is_running):
-            self._newest_row_index[job] = len(rows)
+            self._newest_row_by_job[job] = len(rows)
             self._running.add(job)
             rows.append(
                 ReportRow(
@@ -98,7 +98,7 @@ class _LogParser:
             message = f"{job} ends with {status}, but no log contains its start: not imported"
             self.report.problems.append(Diagnostic(file, number, "warning", message))
             return
-        index = self._newest_row_index[job]
+        index = self._newest_row_by_job[job]
         event = StatusEvent(status, time, None, match["machine"])
         rows[index] = rows[index]._replace(status=_STATUS_CODES[status], events=(*rows[index].events, event))
         if status not in START_STATES:
@@ -107,7 +107,7 @@ class _LogParser:
             self._running.remove(job)
 
     def _last_status(self, job: str) -> str:
-        return self.report.rows[self._newest_row_index[job]].events[-1].status
+        return self.report.rows[self._newest_row_by_job[job]].events[-1].status
 
 
 def _line_kind(line: str) -> str:
