@@ -32,7 +32,7 @@ _COLUMN_KEYS = {"classifications": "classification"}
 
 def edit_asset_text(text: str, changes: Mapping[FieldPath, FieldValue]) -> str:
     """Apply changes to the text of an asset file. Columns that the file does not mention are not added."""
-    yaml = _matching_yaml(text)
+    yaml = _create_yaml(text)
     document = yaml.load(text)
     dumped_text = _dump_text(yaml, document)
     asset = document["asset"]
@@ -67,7 +67,7 @@ def _restore_unchanged_lines(text: str, dumped_text: str, edited_text: str) -> s
     return "".join(restored_lines)
 
 
-def _matching_yaml(text: str) -> YAML:
+def _create_yaml(text: str) -> YAML:
     """Return a YAML parser and dumper that keeps the indentation of the file."""
     yaml = YAML()
     yaml.preserve_quotes = True

@@ -78,9 +78,9 @@ class EventImporter:
         try:
             for batch in _read_batches(file):
                 parsed_items, damaged_count = _parse_lines(batch, on_problem)
-                items = self._drop_stored_content(parsed_items)
-                self._writer.write(items)
-                report = report.add(_count_results(parsed_items, items, damaged_count))
+                missing_items = self._drop_stored_content(parsed_items)
+                self._writer.write(missing_items)
+                report = report.add(_count_results(parsed_items, missing_items, damaged_count))
                 bytes_read += sum(len(line) for _, line in batch)
                 progress(bytes_read)
         except _READ_ERRORS as error:

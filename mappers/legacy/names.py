@@ -59,10 +59,10 @@ def resolve_job_name(namespace: str, name: str, namespaces: LegacyNamespaces, pa
 
     `AUTOSYS` stands for the configured instance, `AUTOSYS:PRD` for the instance PRD, and `BOX/JOB` for a boxed job.
     """
-    autosys = _AUTOSYS.fullmatch(namespace)
-    if autosys is None:
+    autosys_match = _AUTOSYS.fullmatch(namespace)
+    if autosys_match is None:
         return JobName(namespace, name)
-    instance = (autosys[1] or "").strip("/ ") or namespaces.autosys_instance
+    instance = (autosys_match[1] or "").strip("/ ") or namespaces.autosys_instance
     parts = [part.strip() for part in name.split("/") if part.strip()]
     if not parts:
         raise InvalidInput("contains no job name", path)

@@ -55,7 +55,7 @@ def map_dataset(builder: RowBuilder, dataset: ParsedDataset, context: DatasetCon
     if lifecycle and change == "RENAME":
         _map_succession(builder, lifecycle, entity, context)
     _map_symlinks(builder, dataset, entity)
-    schema = map_schema(builder, dataset, entity, role.rank)
+    schema_hash = map_schema(builder, dataset, entity, role.rank)
     builder.add_facets(
         entity.id, dataset.facets, role.rank, in_columns=_parsed_facet_names(dataset.facets, _FACETS_IN_COLUMNS[role])
     )
@@ -64,7 +64,7 @@ def map_dataset(builder: RowBuilder, dataset: ParsedDataset, context: DatasetCon
     elif role is DatasetRole.OUTPUT:
         _map_output(builder, dataset, entity, context, change)
         if change not in _CHANGES_WITHOUT_VERSION:
-            map_output_version(builder, dataset, entity, context, schema)
+            map_output_version(builder, dataset, entity, context, schema_hash)
     elif role is DatasetRole.DATASET_EVENT:
         map_reported_version(builder, dataset, entity)
         map_registration(builder, dataset, entity)

@@ -41,17 +41,20 @@ def find_sources(
     sources: set[ColumnSource] = set()
     pending = [(node, transformation)]
     while pending:
-        operand, outer = pending.pop()
+        operand, outer_transformation = pending.pop()
         if isinstance(operand, exp.Column | exp.Star):
-            sources |= apply_transformation(_column_sources(operand, scope, analyzer), outer)
+            sources |= apply_transformation(_column_sources(operand, scope, analyzer), outer_transformation)
         elif isinstance(operand, exp.Exists):
-            sources |= apply_transformation(analyzer.analyze(operand.this, scope).dataset_level, outer)
+            sources |= apply_transformation(analyzer.analyze(operand.this, scope).dataset_level, outer_transformation)
         elif isinstance(operand, exp.Query | exp.Values):
             relation = analyzer.analyze(operand, scope)
             subquery_sources = relation.dataset_level.union(*(column.sources for column in relation.columns))
-            sources |= apply_transformation(subquery_sources, outer)
+            sources |= apply_transformation(subquery_sources, outer_transformation)
         else:
-            pending += [(child, combine(inner, outer)) for child, inner in _operands(operand, scope)]
+            pending += [
+                (child, combine(inner_transformation, outer_transformation))
+                for child, inner_transformation in _operands(operand, scope)
+            ]
     return frozenset(sources)
 
 

@@ -189,11 +189,13 @@ class Scope:
         for relation, qualified_name, fields in self._qualified_columns(parts):
             if relation.incomplete_views is not None:
                 yield _field_sources(relation.assume_column(qualified_name), fields)
-        incomplete = [member.relation for member in self.relations if member.relation.incomplete_views is not None]
+        incomplete_relations = [
+            member.relation for member in self.relations if member.relation.incomplete_views is not None
+        ]
         is_qualified = len(parts) > 1 and self.find_relation(parts[:-1]) is not None
-        if incomplete and not is_qualified:
+        if incomplete_relations and not is_qualified:
             name, *fields = parts
-            sources = incomplete[0].assume_column(name) if len(incomplete) == 1 else NO_SOURCES
+            sources = incomplete_relations[0].assume_column(name) if len(incomplete_relations) == 1 else NO_SOURCES
             yield _field_sources(sources, fields)
 
     def _unknown_column_message(self, parts: Sequence[str]) -> str:

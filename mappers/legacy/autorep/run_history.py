@@ -124,26 +124,26 @@ def _status_name(row: ReportRow) -> str:
 class _Attempt(NamedTuple):
     """An attempt of a run: its events, and manual changes of its status."""
 
-    attempt: int | None
+    number: int | None
     events: list[StatusEvent]
     manual_changes: list[StatusEvent]
 
 
 def _group_attempts(row: ReportRow) -> list[_Attempt]:
     """Group events by attempt; a manual change is reported with attempt 0 and belongs to the preceding attempt."""
-    attempts: dict[int | None, _Attempt] = {}
+    attempts_by_number: dict[int | None, _Attempt] = {}
     newest: _Attempt | None = None
     for event in row.events:
         if event.status not in START_STATES | END_STATES:
             continue
         if event.attempt == 0 and event.status in END_STATES:
-            attempt = newest.attempt if newest else (row.attempt or None)
-            attempts.setdefault(attempt, _Attempt(attempt, [], [])).manual_changes.append(event)
+            number = newest.number if newest else (row.attempt or None)
+            attempts_by_number.setdefault(number, _Attempt(number, [], [])).manual_changes.append(event)
             continue
-        attempt = event.attempt if event.attempt is not None else row.attempt
-        newest = attempts.setdefault(attempt, _Attempt(attempt, [], []))
+        number = event.attempt if event.attempt is not None else row.attempt
+        newest = attempts_by_number.setdefault(number, _Attempt(number, [], []))
         newest.events.append(event)
-    return list(attempts.values())
+    return list(attempts_by_number.values())
 
 
 def _attempt_body(row: ReportRow, attempt: _Attempt, rows_by_run: _RowsByRun, context: ReportContext) -> JsonObject:
@@ -156,7 +156,7 @@ def _attempt_body(row: ReportRow, attempt: _Attempt, rows_by_run: _RowsByRun, co
     # After a manual change, the exit code of the row is not the exit code of the command.
     attempt_row = row._replace(exit_code=None) if attempt.manual_changes else row
     end = end_event.time if end_event else None
-    body = _run_body(attempt_row, state, attempt.attempt, start, end, rows_by_run, context)
+    body = _run_body(attempt_row, state, attempt.number, start, end, rows_by_run, context)
     if attempt.manual_changes:
         last_change = attempt.manual_changes[-1]
         body["run"]["facets"]["manual"] = {
