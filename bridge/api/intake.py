@@ -92,19 +92,19 @@ class Intake:
         if denial is not None:
             return denial
         try:
-            sent = await self._receive_body(headers, receive)
+            sent_body = await self._receive_body(headers, receive)
         except InputTooLarge as error:
             return RequestBody(b"", b"", error)
-        if sent is None:
+        if sent_body is None:
             return _CLIENT_DISCONNECTED
         try:
             is_compressed = _content_encoding(headers) == "gzip"
-            content = decompress_gzip(sent, self._max_decompressed) if is_compressed else sent
+            content = decompress_gzip(sent_body, self._max_decompressed) if is_compressed else sent_body
             _check_value_count(content)
         except (InvalidInput, InputTooLarge) as error:
             # The frames of the traceback would keep the partial content in memory.
-            return RequestBody(sent, b"", error.with_traceback(None))
-        return RequestBody(sent, content)
+            return RequestBody(sent_body, b"", error.with_traceback(None))
+        return RequestBody(sent_body, content)
 
     async def _receive_body(self, headers: Headers, receive: Receive) -> bytes | None:
         """Receive a body up to the size limit. Return None if the client disconnects."""

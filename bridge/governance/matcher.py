@@ -37,14 +37,13 @@ class AssetMatcher:
     def match(self, assets: Sequence[Asset]) -> MatchResult:
         """Match all assets. A dataset that the store does not contain is created under the name in the asset."""
         result = MatchResult({}, {})
-        datasets_by_table = self._datasets_by_table(
-            [asset for asset in assets if not asset.is_pattern and self._is_table(asset)]
-        )
+        table_assets = [asset for asset in assets if not asset.is_pattern and self._is_table(asset)]
+        datasets_by_table = self._datasets_by_table(table_assets)
         for asset in assets:
             if asset.is_pattern:
                 continue
             own_name = asset.qualified_name
-            name = datasets_by_table.get(own_name, own_name) if self._is_table(asset) else own_name
+            name = datasets_by_table.get(own_name, own_name)
             if name is None:
                 result.pending[own_name] = f"no dataset has the table {asset.namespace}.{asset.name} yet"
             else:

@@ -89,7 +89,8 @@ def _parse_reports(
     logs: list[LogText] = []
     for file in files:
         text = read_text(file).text
-        if first_timestamp(text) is None:
+        is_scheduler_log = first_timestamp(text) is not None
+        if not is_scheduler_log:
             report = parse_report(text, str(file))
             yield str(file), report, options.order or _guess_certain_order(report)
         else:

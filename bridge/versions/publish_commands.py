@@ -118,7 +118,7 @@ def _publication_result(ctx: CommandContext, outcomes: list[PublicationOutcome])
         )
         for outcome in outcomes
     ]
-    publications = (
+    publication_numbers = (
         outcome.entry.publication for outcome, result in zip(outcomes, results, strict=True) if result.moved
     )
-    return PublicationResult(next(publications, None), results)
+    return PublicationResult(next(publication_numbers, None), results)

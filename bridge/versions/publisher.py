@@ -89,9 +89,9 @@ class Publisher:
         if not entries:
             raise NotFound(f"no publication {publication} in the store")
         groups = self._history.group_ids(entries)
-        published_ids = {groups[entry.dataset_id]: _version_id(entry) for entry in entries}
+        version_ids_by_group = {groups[entry.dataset_id]: _version_id(entry) for entry in entries}
         return self.roll_back(
-            [PublicationRequest(group_id, None, version_id) for group_id, version_id in published_ids.items()],
+            [PublicationRequest(group_id, None, version_id) for group_id, version_id in version_ids_by_group.items()],
             actor,
             reason,
         )

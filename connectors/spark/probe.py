@@ -26,9 +26,10 @@ def check_services(conf: Mapping[str, str]) -> Iterator[ConfProblem]:
     for key in transport_keys(conf, "http", "url"):
         url = conf[key]
         if value_problem(KeySpec(ValueType.url), url):
-            continue
+            continue  # reported by the checks of the conf
+        endpoint = conf.get(f"{key.removesuffix('url')}endpoint", "")
         try:
-            with BridgeClient(_service_url(url, conf.get(f"{key.removesuffix('url')}endpoint", ""))) as service:
+            with BridgeClient(_service_url(url, endpoint)) as service:
                 status = service.fetch_readiness_status()
         except Unreachable:
             yield ConfProblem(key, ProblemEffect.events_lost, *SERVICE_NOT_RUNNING)

@@ -236,11 +236,11 @@ def _map_quality(
     builder: RowBuilder, dataset: ParsedDataset, entity: CanonicalEntity, context: DatasetContext
 ) -> None:
     """Add the results of checks, and the checks that a steward expects."""
-    version = version_id(entity.id, context.run_id) if context.role is DatasetRole.OUTPUT else None
+    output_version_id = version_id(entity.id, context.run_id) if context.role is DatasetRole.OUTPUT else None
     for facets in (dataset.facets, dataset.input_facets):
         assertions = facet_value(facets.get("dataQualityAssertions"), facet_types.AssertionsFacet, builder.notes)
         if assertions:
-            map_assertions(builder, assertions, entity.id, context.run_id, version)
+            map_assertions(builder, assertions, entity.id, context.run_id, output_version_id)
     expectations = facet_value(
         dataset.facets.get("lineageBridge_expectations"), facet_types.ExpectationsFacet, builder.notes
     )

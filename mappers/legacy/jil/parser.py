@@ -89,6 +89,7 @@ class _JilParser:
         self._attributes: list[_PendingAttribute] = []
 
     def parse(self) -> None:
+        """Parse all lines, and record how each of them was used."""
         index = 0
         while index < len(self._lines):
             line = self._lines[index]
