@@ -93,6 +93,7 @@ def _parse_oracle(location: str) -> _JdbcServer | None:
 
 
 def _parse_sql_server(location: str) -> _JdbcServer | None:
+    """Parse `://server:port;databaseName=x`; an instance follows the server after a backslash."""
     match = _SERVER.fullmatch(location)
     if match is None:
         return None

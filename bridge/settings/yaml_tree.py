@@ -64,7 +64,8 @@ class _TreeBuilder:
 
     def build_value(self, node: yaml.Node, key_path: KeyPath) -> Any:
         """Convert a node to its value; raises ConfigError if the value is not supported."""
-        self.origins[key_path] = origin = Origin(str(self._path), node.start_mark.line + 1)
+        origin = Origin(str(self._path), node.start_mark.line + 1)
+        self.origins[key_path] = origin
         if id(node) in self._visited_nodes:
             raise ConfigError(f"{origin}: YAML aliases are not supported: write the value out")
         self._visited_nodes.add(id(node))

@@ -50,19 +50,21 @@ class VersionRegistry:
             yield
 
     def find_dataset(self, namespace: str | None, name: str) -> bytes:
-        """Find the group of a dataset by any of its names. Raises NotFound if no such dataset exists."""
-        group = self.graph.find_by_full_name(name) if namespace is None else self.graph.find_dataset(namespace, name)
-        if group is None:
+        """Find the group id of a dataset by any of its names. Raises NotFound if no such dataset exists."""
+        group_id = (
+            self.graph.find_by_full_name(name) if namespace is None else self.graph.find_dataset(namespace, name)
+        )
+        if group_id is None:
             scope = "" if namespace is None else f" in namespace {namespace!r}"
             raise NotFound(f"no dataset {name!r}{scope} in the store")
-        return group
+        return group_id
 
     def find_dataset_by_id(self, id_: UUID) -> bytes:
-        """Find the group of a dataset by the id of any member. Raises NotFound if no such dataset exists."""
-        group = self.graph.group_of(id_.bytes)
-        if group is None:
+        """Find the group id of a dataset by the id of any member. Raises NotFound if no such dataset exists."""
+        group_id = self.graph.group_of(id_.bytes)
+        if group_id is None:
             raise NotFound(f"no dataset with the id {id_} in the store")
-        return group
+        return group_id
 
     def dataset_id(self, namespace: str, name: str) -> UUID:
         """Return the stable id of a dataset: the same for all its names, and known before the dataset is stored.

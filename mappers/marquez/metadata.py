@@ -23,40 +23,40 @@ class StoredMetadata(NamedTuple):
     facets: frozenset[str] = frozenset()
 
 
-def dataset_event_from_list(dataset: Mapping[str, Any], stored: StoredMetadata) -> dict[str, Any] | None:
+def dataset_event_from_list(dataset: Mapping[str, Any], stored_metadata: StoredMetadata) -> dict[str, Any] | None:
     """Build an event with the dataset metadata that the store lacks, or return None if there is nothing to add.
 
     If the dataset has events, only facets that users edit are included.
     """
-    facets = _missing_facets(dataset, stored)
+    facets = _missing_facets(dataset, stored_metadata)
     fields = dataset.get("fields") or []
-    if fields and not stored.has_events:
+    if fields and not stored_metadata.has_events:
         facets.setdefault("schema", {"fields": [_schema_field(field) for field in fields]})
     tags_and_fields = [(tag, None) for tag in sorted(dataset.get("tags") or ())]
     tags_and_fields += [(tag, field["name"]) for field in fields for tag in sorted(field.get("tags") or ())]
-    facets |= _tags_facet(tags_and_fields, stored)
-    if not facets and stored.has_events:
+    facets |= _tags_facet(tags_and_fields, stored_metadata)
+    if not facets and stored_metadata.has_events:
         return None
     body = {"namespace": dataset["namespace"], "name": dataset["name"], "facets": add_base_fields(facets)}
     return {**dataset_event(body, _last_change_micros(dataset)), "producer": RECONSTRUCTED}
 
 
 def job_event_from_list(
-    job: Mapping[str, Any], name: str, owner: str | None, stored: StoredMetadata
+    job: Mapping[str, Any], name: str, owner: str | None, stored_metadata: StoredMetadata
 ) -> dict[str, Any] | None:
     """Build an event with the job metadata that the store lacks, or return None if there is nothing to add.
 
     If the job has no events, its inputs and outputs are included.
     """
-    facets = _missing_facets(job, stored)
-    if owner and owner != _ANONYMOUS and "ownership" not in stored.facets:
+    facets = _missing_facets(job, stored_metadata)
+    if owner and owner != _ANONYMOUS and "ownership" not in stored_metadata.facets:
         facets.setdefault("ownership", {"owners": [{"name": owner}]})
-    facets |= _tags_facet([(tag, None) for tag in sorted(job.get("tags") or ())], stored)
-    inputs = [] if stored.has_events else _dataset_names(job.get("inputs"))
-    outputs = [] if stored.has_events else _dataset_names(job.get("outputs"))
+    facets |= _tags_facet([(tag, None) for tag in sorted(job.get("tags") or ())], stored_metadata)
+    inputs = [] if stored_metadata.has_events else _dataset_names(job.get("inputs"))
+    outputs = [] if stored_metadata.has_events else _dataset_names(job.get("outputs"))
     # Marquez creates such a job for a parent whose own events use another name.
     is_placeholder = bool(job.get("latestRun")) and not (inputs or outputs)
-    if not facets and (stored.has_events or is_placeholder):
+    if not facets and (stored_metadata.has_events or is_placeholder):
         return None
     body = {"namespace": job["namespace"], "name": name, "facets": add_base_fields(facets)}
     return {**job_event(body, inputs, outputs, _last_change_micros(job)), "producer": RECONSTRUCTED}
@@ -79,7 +79,7 @@ def is_alias(dataset: Mapping[str, Any]) -> bool:
     return dataset.get("physicalName") not in (None, dataset.get("name"))
 
 
-def _missing_facets(entity: Mapping[str, Any], stored: StoredMetadata) -> dict[str, Any]:
+def _missing_facets(entity: Mapping[str, Any], stored_metadata: StoredMetadata) -> dict[str, Any]:
     """Return the facets that are not stored; a description counts as a documentation facet."""
     facets = {
         name: body
@@ -91,12 +91,12 @@ def _missing_facets(entity: Mapping[str, Any], stored: StoredMetadata) -> dict[s
     return {
         name: body
         for name, body in facets.items()
-        if name not in stored.facets and (name in _MANUAL_FACETS or not stored.has_events)
+        if name not in stored_metadata.facets and (name in _MANUAL_FACETS or not stored_metadata.has_events)
     }
 
 
-def _tags_facet(tags_and_fields: Sequence[tuple[str, str | None]], stored: StoredMetadata) -> dict[str, Any]:
-    if not tags_and_fields or "tags" in stored.facets:
+def _tags_facet(tags_and_fields: Sequence[tuple[str, str | None]], stored_metadata: StoredMetadata) -> dict[str, Any]:
+    if not tags_and_fields or "tags" in stored_metadata.facets:
         return {}
     entries = []
     for tag, field in tags_and_fields:

@@ -190,7 +190,7 @@ def _alarm_content(alarm: Alarm, context: ReportContext) -> JsonObject:
 def _run_body(
     row: ReportRow,
     state: str,
-    attempt: int | None,
+    attempt_number: int | None,
     start: str | None,
     end: str | None,
     rows_by_run: _RowsByRun,
@@ -200,16 +200,16 @@ def _run_body(
     boxes = row.boxes or context.boxes.get(row.name, ())
     run: JsonObject = {"facets": {}}
     if row.run is not None:
-        run["runId"] = format_run_id(row.run, attempt)
+        run["runId"] = format_run_id(row.run, attempt_number)
     start_time, end_time = context.run_interval(start, end if state in ENDED.values() else None)
     if start_time is not None:
         run["startTime"] = start_time
     if end_time is not None:
         run["endTime"] = end_time
-    is_last_attempt = attempt == row.attempt  # the only attempt that the row describes
+    is_last_attempt = attempt_number == row.attempt  # the only attempt that the row describes
     if row.exit_code is not None and end is not None and is_last_attempt:
         run["facets"]["exitCode"] = row.exit_code
-    if alarms := [_alarm_content(alarm, context) for alarm in row.alarms if alarm.attempt == attempt]:
+    if alarms := [_alarm_content(alarm, context) for alarm in row.alarms if alarm.attempt == attempt_number]:
         run["facets"]["alarms"] = {"alarms": alarms}
     if boxes and row.run is not None:
         *_, innermost_box = boxes
