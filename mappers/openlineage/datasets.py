@@ -14,7 +14,7 @@ from mappers.canonical.rows import (
 )
 from mappers.openlineage import facets as facet_types
 from mappers.openlineage.column_lineage import map_column_lineage, read_column_lineage_facet, source_datasets
-from mappers.openlineage.explicit_lineage import DeclaringFacet, LineageAsserter, map_dataset_lineage
+from mappers.openlineage.explicit_lineage import DeclaringFacet, LineageOrigin, map_dataset_lineage
 from mappers.openlineage.facet_parser import ParsedDataset, ParsedFacet, facet_value
 from mappers.openlineage.names import CanonicalEntity, canonical_dataset_name, repair_symlink
 from mappers.openlineage.quality import map_assertions, map_expectations
@@ -189,7 +189,7 @@ def _map_explicit_lineage(builder: RowBuilder, dataset: ParsedDataset, target: C
     declared_order = register_order(DeclaringFacet.LINEAGE, builder.micros, builder.event_hash)
     builder.rows.append(builder.dataset_row(target)._replace(declared_lineage=declared_order))
     map_dataset_lineage(
-        builder, lineage, target, LineageAsserter(run_id=NO_ID, job=None, declared_order=declared_order)
+        builder, lineage, target, LineageOrigin(run_id=NO_ID, job=None, declared_order=declared_order)
     )
     return True
 

@@ -11,7 +11,7 @@ from mappers.canonical.rows import JobRow
 from mappers.openlineage import facets as facet_types
 from mappers.openlineage.datasets import map_dataset
 from mappers.openlineage.event import Event
-from mappers.openlineage.explicit_lineage import DeclaringFacet, LineageAsserter, map_job_lineage
+from mappers.openlineage.explicit_lineage import DeclaringFacet, LineageOrigin, map_job_lineage
 from mappers.openlineage.facet_parser import facet_value
 from mappers.openlineage.names import CanonicalEntity, canonical_job_name
 from mappers.openlineage.row_builder import DatasetContext, DatasetRole, MappingOptions, RowBuilder
@@ -62,7 +62,7 @@ def _map_run_event(builder: RowBuilder, event: Event, job: CanonicalEntity, run_
         for dataset in datasets:
             map_dataset(builder, dataset, context)
     if lineage:
-        map_job_lineage(builder, lineage, LineageAsserter(run_id, job, declared_order=None))
+        map_job_lineage(builder, lineage, LineageOrigin(run_id, job, declared_order=None))
 
 
 def _map_job_event(builder: RowBuilder, event: Event, job: CanonicalEntity) -> None:
@@ -86,7 +86,7 @@ def _map_job_event(builder: RowBuilder, event: Event, job: CanonicalEntity) -> N
         dataset_node = ("dataset", map_dataset(builder, dataset, context).id)
         builder.add_edge("PRODUCES", job_node, dataset_node, job.id, "declared", declared_io=builder.event_order)
     if lineage:
-        map_job_lineage(builder, lineage, LineageAsserter(run_id=NO_ID, job=job, declared_order=row.declared_lineage))
+        map_job_lineage(builder, lineage, LineageOrigin(run_id=NO_ID, job=job, declared_order=row.declared_lineage))
 
 
 def _map_job_facets(
