@@ -61,6 +61,7 @@ class Bench:
         self._pid = pid
         self.samples: list[Sample] = []
         self.reconciler: Reconciler = make_reconciler(settings, on_call=lambda kind: self.calls.update([kind]))
+        self.reconciler.ignore_intervals()
         self._pushed: Counter[str] = Counter()
         self._count_pushes(self.reconciler.target)
 

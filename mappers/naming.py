@@ -57,6 +57,12 @@ def short_name(name: str) -> str:
     return ".".join(part.removesuffix(".db") for part in parts[-2:])
 
 
+def last_part(name: str) -> str:
+    """Return the last part of a path or table name."""
+    path_parts = [part for part in name.split("/") if part]
+    return path_parts[-1] if "/" in name and path_parts else name.rpartition(".")[2]
+
+
 def quote_spark_identifier(name: str) -> str:
     """Quote any name as a Spark SQL identifier."""
     return "`" + name.replace("`", "``") + "`"

@@ -1,6 +1,6 @@
 """Persists sync items: mark, claim, complete, postpone and invalidate."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bridge.store.database import Database, Insert
@@ -28,13 +28,31 @@ _COLUMNS = (
     " CASE WHEN doubted > settled THEN NULL ELSE fingerprint END AS fingerprint,"
     " remote_type, remote_id, remote_name, ours, detail_json, claim"
 )
-_MARK = Insert(
-    "sync_item",
-    {"org_id": str, "target": str, "kind": str, "key": bytes, "marked": int, "since": int, "due_at": int},
-    "ON CONFLICT (org_id, target, kind, key) DO UPDATE SET marked = sync_item.marked + 1,"
-    " since = CASE WHEN sync_item.settled < sync_item.marked THEN sync_item.since ELSE excluded.since END,"
-    " due_at = CASE WHEN sync_item.settled < sync_item.marked THEN sync_item.due_at ELSE excluded.due_at END",
-)
+
+
+def _mark(due_at: str) -> Insert:
+    """Build the statement that marks items; `due_at` is when an item that is not pending becomes due."""
+    return Insert(
+        "sync_item",
+        {"org_id": str, "target": str, "kind": str, "key": bytes, "marked": int, "since": int, "due_at": int},
+        "ON CONFLICT (org_id, target, kind, key) DO UPDATE SET marked = sync_item.marked + 1,"
+        f" since = CASE WHEN sync_item.settled < sync_item.marked THEN sync_item.since ELSE {due_at} END,"
+        f" due_at = CASE WHEN sync_item.settled < sync_item.marked THEN sync_item.due_at ELSE {due_at} END",
+    )
+
+
+_MARK = _mark("excluded.due_at")
+
+
+def _mark_with_interval(seconds: int) -> Insert:
+    """Build the statement that marks items, but leaves an interval between two pushes of an item."""
+    next_push = f"sync_item.settled_at + {seconds * 1_000_000}"
+    is_too_early = (
+        f"sync_item.outcome IN ('{Outcome.PUSHED}', '{Outcome.UNCHANGED}') AND {next_push} > excluded.due_at"
+    )
+    return _mark(f"CASE WHEN {is_too_early} THEN {next_push} ELSE excluded.due_at END")
+
+
 _MARK_REMOTE = Insert(
     "sync_item",
     {
@@ -165,13 +183,19 @@ class SyncItemStore:
         self._org = org
         self._target = target
         self._clock = clock
+        #: Seconds between two pushes of the same item, by kind.
+        self.min_intervals: Mapping[str, int] = {}
         self.worker = WorkerLease(db, org, target, clock)
 
     def mark(self, items: Iterable[tuple[str, bytes]]) -> None:
         """Mark items as changed, and create missing items. Must be called inside a transaction."""
         now = self._clock()
-        rows = [(self._org, self._target, kind, key, 1, now, now) for kind, key in sorted(set(items))]
-        self._db.insert(_MARK, rows)
+        rows_by_statement: dict[int, list[tuple[Any, ...]]] = {}
+        for kind, key in sorted(set(items)):
+            row = (self._org, self._target, kind, key, 1, now, now)
+            rows_by_statement.setdefault(self.min_intervals.get(kind, 0), []).append(row)
+        for seconds, rows in rows_by_statement.items():
+            self._db.insert(_mark_with_interval(seconds) if seconds else _MARK, rows)
 
     def mark_deletions(self, remotes: Iterable[RemoteReference]) -> None:
         """Add one deletion item per entity. Must be called inside a transaction."""

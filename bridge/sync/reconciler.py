@@ -86,6 +86,7 @@ class Reconciler:
         self._org = org
         self.target = target
         self._items = items
+        items.min_intervals = target.min_intervals
         self._clock = clock
         self._backoff = backoff
         self._mark_consumer = MarkConsumer(db, org, target.name, items, target.affected)
@@ -188,10 +189,18 @@ class Reconciler:
         self._calls.flush(self._db)
         return StepResult(outcomes)
 
+    def ignore_intervals(self) -> None:
+        """Push changed items at once, even if they were just pushed."""
+        self._items.min_intervals = {}
+
     def run_until_idle(
         self, max_wait_seconds: float = MAX_WAIT_SECONDS, sleep: Callable[[float], None] = time.sleep
     ) -> Counter[str]:
-        """Run steps until nothing is due within `max_wait_seconds`; return the number of items by outcome."""
+        """Run steps until nothing is due within `max_wait_seconds`; return the number of items by outcome.
+
+        Intervals between pushes of the same item do not apply.
+        """
+        self.ignore_intervals()
         outcomes: Counter[str] = Counter()
         while True:
             result = self.step()

@@ -91,6 +91,8 @@ class SyncTarget(Protocol):
     batch_sizes: dict[str, int]
     #: Kinds with expensive requests: one batch per step, so that newer changes of other kinds are not delayed.
     slow_kinds: AbstractSet[str]
+    #: Seconds between two pushes of the same item, by kind.
+    min_intervals: Mapping[str, int]
     #: Kinds that a comparison covers.
     compared_kinds: AbstractSet[str]
 

@@ -309,6 +309,11 @@ class OpenMetadataClient:
         path = f"/tables/{table_id}/tableProfile"
         self._session.request("put profile", "PUT", path, body=body, retry=False)
 
+    def put_last_run(self, table_id: str, pipeline: str, body: JsonObject) -> None:
+        """Write the last run of a pipeline that writes a table; runs of other pipelines are kept."""
+        path = f"/tables/{table_id}/pipelineObservability/{quote(pipeline, safe='')}"
+        self._session.request("put last run", "PUT", path, body=body)
+
     def profiles(self, table: str, start: int, end: int) -> list[JsonObject] | None:
         """Fetch the profiles of a table between two times, or return None if the table does not exist."""
         return self._read_range("get profile", f"/tables/{quote(table, safe='')}/tableProfile", start, end)

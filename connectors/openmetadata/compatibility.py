@@ -16,6 +16,8 @@ class ServerFeatures(NamedTuple):
     status_bulk: bool
     #: Statuses can have times, inputs, outputs, metrics and errors.
     rich_statuses: bool
+    #: Tables show the last run of the pipelines that write them.
+    pipeline_observability: bool
     #: Edges are written and read by name instead of id.
     edges_by_name: bool
     #: This client has been verified against this version.
@@ -38,6 +40,7 @@ def server_features(version: str) -> ServerFeatures:
         bulk=numbers >= (1, 11),
         status_bulk=numbers >= (1, 11),
         rich_statuses=numbers >= (1, 10),
+        pipeline_observability=numbers >= (1, 13),
         edges_by_name=numbers >= (2, 0),
         verified=numbers == _VERIFIED,
     )

@@ -80,6 +80,15 @@ def pipeline_status(run: RunContent, timestamp: int) -> JsonObject:
     return body
 
 
+def last_run(pipeline_id: str, pipeline_fqn: str, status: str, started: int) -> JsonObject:
+    """Build the last run of a pipeline that writes a table; `started` is in milliseconds."""
+    return {
+        "pipeline": {"id": pipeline_id, "type": "pipeline", "fullyQualifiedName": pipeline_fqn},
+        "lastRunTime": started,
+        "lastRunStatus": _STATES[status],
+    }
+
+
 def _run_error(run: RunContent) -> JsonObject | None:
     """Build the error of a run: the first line of the text as the message, and the full text as the stack trace."""
     failed_step = next((step.name for step in run.steps if step.status == "FAILED"), None)

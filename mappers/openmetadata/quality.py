@@ -19,7 +19,25 @@ _STATUSES = {"PASS": "Success", "FAIL": "Failed", "WARN": "Aborted", "SKIP": "Ab
 _MAX_CHARACTERS = 2_000
 #: Counts of checked rows, and bounds of the expected value, each with the names that producers use.
 _COUNTS = {"passedRows": ("passedRows", "successfulRows"), "failedRows": ("failedRows", "unexpectedRows")}
-_BOUNDS = {"minBound": ("min", "minimum", "minBound"), "maxBound": ("max", "maximum", "maxBound")}
+_BOUNDS = {
+    "minBound": ("min", "minimum", "min_value", "minBound"),
+    "maxBound": ("max", "maximum", "max_value", "maxBound"),
+}
+
+
+#: Definitions of OpenMetadata, by level and by the assertions of known producers that mean the same.
+_STOCK_DEFINITIONS = {
+    ("column", "not_null"): "columnValuesToBeNotNull",
+    ("column", "expect_column_values_to_not_be_null"): "columnValuesToBeNotNull",
+    ("column", "unique"): "columnValuesToBeUnique",
+    ("column", "expect_column_values_to_be_unique"): "columnValuesToBeUnique",
+    ("column", "range"): "columnValuesToBeBetween",
+    ("column", "expect_column_values_to_be_between"): "columnValuesToBeBetween",
+    ("table", "row_count"): "tableRowCountToBeBetween",
+    ("table", "expect_table_row_count_to_be_between"): "tableRowCountToBeBetween",
+}
+#: Stock definitions with bounds, which must be integers.
+_WITH_BOUNDS = frozenset({"columnValuesToBeBetween", "tableRowCountToBeBetween"})
 
 
 class CheckSubject(NamedTuple):
@@ -44,6 +62,8 @@ class CaseRequests(NamedTuple):
     definition: JsonObject
     body: JsonObject
     fqn: str
+    #: The test case with a definition of OpenMetadata, if one means the same.
+    stock_body: JsonObject | None = None
 
 
 def case_requests(check: CheckDefinition, subject: CheckSubject) -> CaseRequests:
@@ -61,7 +81,34 @@ def case_requests(check: CheckDefinition, subject: CheckSubject) -> CaseRequests
     body = name_keys(name) | {"testDefinition": fqn(definition["name"]), "entityLink": link}
     if check.expected:
         body["description"] = f"Expected: {check.expected}"[:_MAX_CHARACTERS]
-    return CaseRequests(definition, body, case_fqn(subject, name.name))
+    return CaseRequests(
+        definition,
+        body,
+        case_fqn(subject, name.name),
+        body | stock if (stock := _stock_members(check, level)) else None,
+    )
+
+
+def _stock_members(check: CheckDefinition, level: str) -> JsonObject | None:
+    """Return definition and parameters of the stock definition that means the same as a check, if any."""
+    definition = _STOCK_DEFINITIONS.get((level, check.assertion))
+    if definition is None:
+        return None
+    if definition not in _WITH_BOUNDS:
+        return {"testDefinition": definition}
+    bounds = _extract_numbers(_parse_json(check.expected), _BOUNDS)
+    if not bounds or not all(isinstance(bound, int) for bound in bounds.values()):
+        return None
+    values = {"minValue": bounds.get("minBound"), "maxValue": bounds.get("maxBound")}
+    parameters = [{"name": name, "value": str(value)} for name, value in values.items() if value is not None]
+    return {"testDefinition": definition, "parameterValues": parameters}
+
+
+def _parse_json(text: str | None) -> Any:
+    try:
+        return json.loads(text or "null")
+    except ValueError:
+        return None
 
 
 def case_fqn(subject: CheckSubject, name: str) -> str:

@@ -73,6 +73,11 @@ def expected_state(store: Store, *, register_on_completion: bool, existing_table
     return _StoreRows(store, register_on_completion, existing_tables).state()
 
 
+def expected_descriptions(store: Store, *, existing_tables: Collection[str]) -> dict[str, str | None]:
+    """Compute the generated descriptions of datasets that no event describes, with at most three names each."""
+    return _StoreRows(store, True, existing_tables).descriptions()
+
+
 class _StoreRows:
     """Rows of a store, and the state derived from them."""
 
@@ -151,6 +156,22 @@ class _StoreRows:
         }
         tables = {name: frozenset(self.columns.get(class_id, ())) for class_id, name in self.tables.items()}
         return State(tables, tasks, self._edges_between() | self._edges_into_jobs(set(produced)))
+
+    def descriptions(self) -> dict[str, str | None]:
+        evidence = list(EdgeEvidenceReader(self._store.db, "default").into(sorted(self.tables)))
+        descriptions: dict[str, str | None] = {}
+        for target, name in self.tables.items():
+            jobs = {self._logical_job(item) for item in evidence if item.target == target}
+            writers = sorted(self.jobs[job] for job in jobs if job)
+            sources = sorted(
+                self.name_of[item.source]
+                for item in evidence
+                if item.target == target and item.source not in (None, target)
+            )
+            text = "Written by " + " and ".join(dict.fromkeys(writers))
+            origin = " from " + " and ".join(dict.fromkeys(sources)) if sources else ""
+            descriptions[name] = text + origin if writers else None
+        return descriptions
 
     def _edges_between(self) -> dict[tuple[str, str], Edge]:
         evidence_by_pair: dict[tuple[bytes, bytes | None], list[EdgeEvidence]] = {}

@@ -113,7 +113,7 @@ def test_pushes_in_dependency_order_after_outage() -> None:
         ]
         order = [
             "services/databaseServices", "databases", "databaseSchemas", "tables/bulk", "services/pipelineServices",
-            "pipelines/bulk", "lineage", "pipelines/{fqn}/status/bulk",
+            "pipelines/bulk", "lineage", "pipelines/{fqn}/status/bulk", "tables/{id}/pipelineObservability/{fqn}",
         ]  # fmt: skip
         assert list(dict.fromkeys(sent)) == order
 

@@ -58,6 +58,8 @@ PARENT_EVENTS = [
 def assert_matches_store(synced: OpenMetadataHarness) -> None:
     actual = model.actual_state(synced.standin)
     assert actual == model.expected_state(synced.store, register_on_completion=True, existing_tables=actual.tables)
+    descriptions = {name: table.get("description") for name, table in synced.entities("table").items()}
+    assert descriptions == model.expected_descriptions(synced.store, existing_tables=actual.tables)
     assert synced.calls_of_next_round() == {}
 
 

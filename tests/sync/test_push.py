@@ -57,7 +57,7 @@ def test_repeated_runs_only_send_statuses() -> None:
             synced.apply(copy_run(run % 60, run=run))
         before = Counter(synced.calls)
         synced.converge()
-        assert synced.calls - before == {"put statuses": 2}
+        assert synced.calls - before == {"put statuses": 2, "put last run": 1}
         assert len(synced.standin.state()["statuses"]["runs.job"]) == 1_001
 
 
@@ -107,7 +107,7 @@ def test_entities_wait_for_a_complete_run() -> None:
         synced.apply(copy_run(kind="START")).converge()
         assert synced.entities("table") == {}
         assert set(synced.entities("pipeline")) == {"runs.job"}
-        assert {item.kind for item in synced.items_by(Outcome.WAITING)} == {"dataset", "lineage"}
+        assert {item.kind for item in synced.items_by(Outcome.WAITING)} == {"dataset", "lineage", "last_run"}
         synced.apply(copy_run(5)).converge()
         assert set(synced.edges()) == {("warehouse.d.s.a", "warehouse.d.s.t")}
         assert synced.items_by(Outcome.WAITING) == []

@@ -57,6 +57,32 @@ def test_checks_become_test_cases_with_results() -> None:
         assert synced.calls_of_next_round() == {}
 
 
+def definitions(synced: OpenMetadataHarness) -> dict[str, str]:
+    return {name: case["testDefinition"] for name, case in synced.standin.state()["cases"].items()}
+
+
+def test_checks_with_the_same_meaning_use_stock_definitions() -> None:
+    with OpenMetadataHarness() as synced:
+        synced.apply(run_with_checks(0)).converge()
+        assert definitions(synced) == {ROWS: "lineageBridge_rows_table", NOT_NULL: "columnValuesToBeNotNull"}
+
+
+def test_check_uses_own_definition_if_the_stock_definition_is_rejected() -> None:
+    with OpenMetadataHarness() as synced:
+        del synced.standin.store.checks.definitions["columnValuesToBeNotNull"]
+        synced.apply(run_with_checks(0)).converge()
+        assert definitions(synced)[NOT_NULL] == "lineageBridge_not_null_column"
+
+
+def test_existing_test_case_keeps_its_definition() -> None:
+    with OpenMetadataHarness() as synced:
+        stock = synced.standin.store.checks.definitions.pop("columnValuesToBeNotNull")
+        synced.apply(run_with_checks(0)).converge()
+        synced.standin.store.checks.definitions["columnValuesToBeNotNull"] = stock
+        synced.reconciler.push_now("check", [item.key for item in synced.items_by_kind("check")])
+        assert definitions(synced)[NOT_NULL] == "lineageBridge_not_null_column"
+
+
 def test_metrics_become_profiles() -> None:
     with OpenMetadataHarness() as synced:
         synced.apply(run_with_checks(0)).converge()

@@ -1,6 +1,6 @@
 """Reads current edges into datasets and consuming jobs, with columns and SQL."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import NamedTuple, get_args
 
 from bridge.store.database import Database
@@ -12,9 +12,11 @@ from bridge.store.lineage.evidence import (
     EdgeEvidenceReader,
     EvidenceKind,
 )
+from bridge.store.lineage.graph import LineageGraph
 from bridge.store.lineage.retirement import RetirementPolicy, logical_job_of
 from bridge.sync.canonical.jobs import facet_texts
 from mappers.logical_job import FoldingRule
+from mappers.naming import last_part
 from mappers.openmetadata.lineage_details import ColumnEdge
 
 _EVIDENCE_BY_STRENGTH = get_args(EvidenceKind)
@@ -54,6 +56,13 @@ class CanonicalEdge(NamedTuple):
     columns: tuple[ColumnEdge, ...] = ()
 
 
+class Origin(NamedTuple):
+    """Names of the jobs that write a dataset, and short names of the datasets from which they derive it."""
+
+    writers: frozenset[str] = frozenset()
+    sources: frozenset[str] = frozenset()
+
+
 class _Assertion(NamedTuple):
     """Evidence from one job for an edge."""
 
@@ -68,8 +77,7 @@ def read_lineage(
     """Return current edges into datasets; `targets` are identity groups."""
     assertions: dict[bytes, dict[bytes | None, set[_Assertion]]] = {}
     reporting_jobs: set[bytes] = set()
-    current = RetirementPolicy(db, org, rule).current(list(EdgeEvidenceReader(db, org).into(sorted(set(targets)))))
-    for evidence in current:
+    for evidence in _read_current(db, org, rule, targets):
         assertion = _assertion(evidence, rule)
         assertions.setdefault(evidence.target, {}).setdefault(evidence.source, set()).add(assertion)
         if assertion.reporting_job:
@@ -88,6 +96,44 @@ def read_lineage(
             columns = sorted(column_edges.get((target, source), ()))
             edges[target].append(_build_edge(source, edge_assertions, sql_by_job, columns))
     return edges
+
+
+def _read_current(db: Database, org: str, rule: FoldingRule, targets: Collection[bytes]) -> list[EdgeEvidence]:
+    evidence = list(EdgeEvidenceReader(db, org).into(sorted(set(targets))))
+    return RetirementPolicy(db, org, rule).current(evidence)
+
+
+def read_writers(db: Database, org: str, rule: FoldingRule, targets: Collection[bytes]) -> dict[bytes, set[bytes]]:
+    """Return the logical jobs that currently write datasets; `targets` are identity groups."""
+    return _writers(_read_current(db, org, rule, targets), rule)
+
+
+def _writers(evidence: Iterable[EdgeEvidence], rule: FoldingRule) -> dict[bytes, set[bytes]]:
+    writers: dict[bytes, set[bytes]] = {}
+    for edge in evidence:
+        if job := logical_job_of(edge, rule):
+            writers.setdefault(edge.target, set()).add(job)
+    return writers
+
+
+def read_origins(db: Database, org: str, rule: FoldingRule, targets: Collection[bytes]) -> dict[bytes, Origin]:
+    """Return the origins of datasets with current edges; `targets` are identity groups."""
+    current = _read_current(db, org, rule, targets)
+    writers = _writers(current, rule)
+    sources: dict[bytes, set[bytes]] = {}
+    for edge in current:
+        if edge.source and edge.source != edge.target:
+            sources.setdefault(edge.target, set()).add(edge.source)
+    graph = LineageGraph(db, org)
+    job_names = graph.job_names(set().union(*writers.values()))
+    dataset_names = graph.dataset_names(set().union(*sources.values()))
+    return {
+        target: Origin(
+            frozenset(job_names[job].name for job in writers.get(target, ())),
+            frozenset(last_part(dataset_names[source].name) for source in sources.get(target, ())),
+        )
+        for target in writers.keys() | sources.keys()
+    }
 
 
 def _assertion(evidence: EdgeEvidence, rule: FoldingRule) -> _Assertion:

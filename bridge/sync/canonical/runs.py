@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from bridge.store.database import Database
+from bridge.store.job_families import family_members
 from mappers.canonical.identity import NO_ID
 from mappers.logical_job import FoldingRule, is_action
 
@@ -39,6 +40,14 @@ WHERE t.org_id = ?1 AND t.run_id {ids} GROUP BY t.run_id, d.class_id
 _EXIT_CODES = """
 SELECT owner_id, body FROM facet
 WHERE org_id = ?1 AND owner_id {ids} AND about_id = ?2 AND name = 'exitCode' AND body IS NOT NULL
+"""
+_NEWEST = """
+SELECT r.job_id, r.run_id, r.started_at FROM ol_job j
+JOIN ol_run r ON r.org_id = j.org_id AND r.run_id = (
+  SELECT n.run_id FROM ol_run n
+  WHERE n.org_id = j.org_id AND n.job_id = j.job_id AND n.least_claimant IS NOT NULL AND n.started_at IS NOT NULL
+  ORDER BY n.started_at DESC, n.run_id LIMIT 1)
+WHERE j.org_id = ?1 AND j.job_id {ids}
 """
 _APPLICATION = "APPLICATION"
 
@@ -175,6 +184,24 @@ def read_runs(db: Database, org: str, rule: FoldingRule, runs: Collection[bytes]
             outcome.ended_at, outcome.error or exit_code_messages.get(run), inputs[run], outputs[run], tuple(steps),
         )  # fmt: skip
     return canonical_runs
+
+
+def read_newest_runs(db: Database, org: str, rule: FoldingRule, jobs: Collection[bytes]) -> dict[bytes, CanonicalRun]:
+    """Return the newest run of each logical job. A job that reports no runs has those of its applications."""
+    members_by_job = family_members(db, org, rule, jobs)
+    all_members = sorted({member for members in members_by_job.values() for member in members})
+    newest_by_member = {job: (started, run) for job, run, started in db.fetch_for_ids(_NEWEST, all_members, org)}
+    newest_by_job: dict[bytes, bytes] = {}
+    for job, members in members_by_job.items():
+        newest = max((newest_by_member[member] for member in members if member in newest_by_member), default=None)
+        if newest is not None:
+            newest_by_job[job] = newest[1]
+    logical_runs = LogicalRuns(db, org, rule, newest_by_job.values())
+    logical_by_job = {
+        job: logical.run for job, run in newest_by_job.items() if (logical := logical_runs.find(run)) is not None
+    }
+    runs = read_runs(db, org, rule, set(logical_by_job.values()))
+    return {job: runs[run] for job, run in logical_by_job.items() if run in runs}
 
 
 def _exit_code_messages(db: Database, org: str, runs: Collection[bytes]) -> dict[bytes, str]:

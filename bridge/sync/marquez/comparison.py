@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
+from bridge.sync.marquez import NAME, MarquezContext
 from bridge.sync.marquez.canonical import (
     MarquezDataset,
     MarquezJob,
@@ -12,7 +13,6 @@ from bridge.sync.marquez.canonical import (
     read_jobs,
     read_runs,
 )
-from bridge.sync.marquez.context import NAME, MarquezContext
 from bridge.sync.marquez.declarations import possible_tags
 from bridge.sync.marquez.runs import required_events
 from bridge.sync.sync_item import SyncItem

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from bridge.sync.context import split_plan
+from bridge.sync.marquez import NAME, MarquezContext
 from bridge.sync.marquez.canonical import MarquezDataset, MarquezJob, newest_sent_run, read_datasets, read_jobs
-from bridge.sync.marquez.context import NAME, MarquezContext
 from bridge.sync.sync_item import (
     Completed,
     Failure,

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import msgspec
 
 from bridge.sync.context import split_plan
+from bridge.sync.marquez import NAME, MarquezContext
 from bridge.sync.marquez.canonical import MarquezRun, governance_by_name, newest_sent_run, read_jobs, read_runs
-from bridge.sync.marquez.context import NAME, MarquezContext
 from bridge.sync.sync_item import (
     Completed,
     Failure,

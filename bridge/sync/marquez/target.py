@@ -1,16 +1,17 @@
-"""Marquez as a sync target."""
+"""The interface of the Marquez target to the reconciler."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from concurrent.futures import ThreadPoolExecutor
+from types import MappingProxyType
 
 from bridge.store.database import Database
 from bridge.store.event_log import create_run_index
 from bridge.store.identity_groups import group_ids
 from bridge.sync.canonical.governance import datasets_with_governance
 from bridge.sync.item_store import SyncItemStore
+from bridge.sync.marquez import NAME, MarquezContext
 from bridge.sync.marquez.comparison import MarquezComparison
-from bridge.sync.marquez.context import NAME, MarquezContext
 from bridge.sync.marquez.declarations import (
     GovernedDataset,
     GovernedDatasetSender,
@@ -61,6 +62,7 @@ class MarquezTarget:
     name = NAME
     batch_sizes = {"job": _BATCH_SIZE, "run": _BATCH_SIZE, "dataset": _BATCH_SIZE}  # noqa: RUF012 - fixed
     slow_kinds: AbstractSet[str] = frozenset({"run"})
+    min_intervals: Mapping[str, int] = MappingProxyType({})
     compared_kinds: AbstractSet[str] = frozenset({"run", "job", "dataset"})
 
     def __init__(

@@ -99,6 +99,9 @@ class OpenMetadataAffectedItems:
         lineage_targets = self._select(_OUTPUTS, all_runs) | self._select(_COLUMN_TARGETS_OF_RUNS, all_runs)
         hashes, changed_jobs = self._family_hashes(marks.get("job", set()))
         lineage_targets |= self._select(_PRODUCED, changed_jobs) | self._select(_COLUMN_TARGETS_OF_JOBS, changed_jobs)
+        written = lineage_targets | self._select(_PRODUCED, self._members(jobs_of_runs))
+        last_runs = {("last_run", key) for key in group_ids(self._db, self._org, written).values()}
+        last_runs |= self._stored("last_run", marks.get("dataset", set()))
         changed_keys = _ChangedKeys(
             lineage_targets | marks.get("dataset", set()),
             self._select(_INPUTS, runs),
@@ -109,7 +112,8 @@ class OpenMetadataAffectedItems:
         consumers, governance = self._stored("lineage", jobs_of_runs), self._governance_items(marks)
         checks = self._check_items(marks)
         return Affected(
-            self._items_of(changed_keys) | run_items | consumers | governance | checks | same_key_items, hashes
+            self._items_of(changed_keys) | run_items | last_runs | consumers | governance | checks | same_key_items,
+            hashes,
         )
 
     def of_results(self, kind: str, results: Iterable[Completed]) -> set[ItemKey]:
@@ -126,11 +130,15 @@ class OpenMetadataAffectedItems:
 
     def _dependents_of_jobs(self, jobs: set[bytes]) -> set[ItemKey]:
         """Return the lineage of jobs, and the pushed runs of the jobs and their children."""
-        members = set().union(*family_members(self._db, self._org, self._folding, jobs).values())
-        written = set(group_ids(self._db, self._org, self._select(_PRODUCED, members)).values())
+        written = set(group_ids(self._db, self._org, self._select(_PRODUCED, self._members(jobs))).values())
         targets = jobs | written | self._edges.targets_of_jobs(jobs) | self._edges.targets_of_sources(jobs)
         runs = self._select(_RUNS_OF_JOBS, jobs | self._select(_CHILD_JOBS, jobs))
-        return {("lineage", key) for key in targets} | self._stored("run", runs)
+        lineage = {("lineage", key) for key in targets}
+        return lineage | self._stored("run", runs) | self._stored("last_run", written)
+
+    def _members(self, jobs: Iterable[bytes]) -> set[bytes]:
+        """Return jobs with the jobs that are shown as them."""
+        return set().union(*family_members(self._db, self._org, self._folding, set(jobs)).values())
 
     def _dependents_of_datasets(self, datasets: set[bytes], relocated: set[bytes]) -> set[ItemKey]:
         """Return lineage, checks, results and runs of datasets, and profiles and governance of relocated ones."""
@@ -144,6 +152,7 @@ class OpenMetadataAffectedItems:
         profiles = self._items.find_by_key_prefix("profile", relocated_ids)
         affected = {("lineage", key) for key in targets} | {("profile", key) for key in profiles}
         affected |= checks | self._stored("result", results) | self._stored("governance", relocated)
+        affected |= self._stored("last_run", relocated)
         return affected | self._stored("run", self._runs_using(member_ids(self._db, self._org, datasets)))
 
     def _runs_using(self, datasets: set[bytes]) -> set[bytes]:
@@ -194,7 +203,8 @@ class OpenMetadataAffectedItems:
             if dataset in group_by_dataset
         }
         renamed: set[bytes] = set()
-        for dataset, item in self._items.get("dataset", set(group_by_dataset)).items():
+        stored = self._items.get("dataset", set(group_by_dataset))
+        for dataset, item in stored.items():
             group_id = group_by_dataset[dataset]
             is_alias, was_alias = dataset != group_id, item.outcome == Outcome.UNWANTED
             if is_alias:
@@ -203,6 +213,10 @@ class OpenMetadataAffectedItems:
                 renamed.add(group_id)
         jobs = changed.jobs | self._writer_jobs(renamed)
         renamed_ids = {dataset for dataset, group_id in group_by_dataset.items() if group_id in renamed}
+        # descriptions of derived datasets name these datasets; one without an item may have been an alias before
+        renamed_or_new = sorted(renamed | (set(group_by_dataset.values()) - stored.keys()))
+        derived = EdgeEvidenceReader(self._db, self._org).out_of(renamed_or_new) if renamed_or_new else ()
+        items |= {("dataset", edge.target) for edge in derived}
         checks = self._select(_CHECKS, renamed_ids) | checks_of_jobs(self._db, self._org, changed.jobs)
         items |= {("check", check) for check in checks}
         items |= {(kind, job) for job in jobs for kind in ("job", "lineage")}

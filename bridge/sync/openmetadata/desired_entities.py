@@ -6,15 +6,17 @@ from typing import Any, NamedTuple
 import msgspec
 
 from bridge.store.database import Database
+from bridge.store.governance_facets import GOVERNANCE, read_facets
 from bridge.store.lineage.graph import LineageGraph
 from bridge.sync.canonical.datasets import CanonicalDataset, read_asset_only, read_datasets, read_without_complete_run
 from bridge.sync.canonical.jobs import CanonicalJob, read_jobs
+from bridge.sync.canonical.lineage import read_origins
 from bridge.sync.openmetadata.context import OpenMetadataOptions
 from bridge.sync.sync_item import Completed, ItemRecord, Outcome, SyncItem, fingerprint
 from mappers.canonical_json import JsonObject
 from mappers.naming import storage_path
 from mappers.openmetadata.columns import NestedColumns
-from mappers.openmetadata.descriptions import escape_description
+from mappers.openmetadata.descriptions import escape_description, generated_description
 from mappers.openmetadata.entity_requests import DatasetContent, EntityRequest, dataset_page, dataset_requests
 from mappers.openmetadata.locations import (
     ServiceLayout,
@@ -34,11 +36,18 @@ class EntityRecord(ItemRecord, frozen=True):
     creating_in: str | None = msgspec.field(default=None, name="making_in")
     #: Description as sent; a different one was written by a user.
     description: str | None = None
+    #: Descriptions that a push may have written.
+    attempted_descriptions: tuple[str, ...] = ()
     #: Version of the columns that this bridge pushed, or the columns of a foreign entity.
     shape: str | None = None
     columns: tuple[tuple[str, ...], ...] = ()
     #: Names of a pipeline's tasks, to which run statuses may refer.
     tasks: tuple[str, ...] = ()
+
+    @property
+    def own_descriptions(self) -> frozenset[str]:
+        """Descriptions that this bridge wrote or may have written."""
+        return frozenset({*self.attempted_descriptions, *filter(None, [self.description])})
 
     @property
     def columns_version(self) -> list[Any]:
@@ -88,7 +97,8 @@ def desired_datasets(
     db: Database, org: str, options: OpenMetadataOptions, items: Sequence[SyncItem]
 ) -> Iterator[DesiredEntity | Completed]:
     """Return the desired entity of each dataset, or a completed item with the reason for its absence."""
-    datasets = read_datasets(db, org, [item.key for item in items])
+    keys = [item.key for item in items]
+    datasets = _with_generated_descriptions(db, org, options, read_datasets(db, org, keys))
     # a creation whose result is unknown may have succeeded
     new = [item.key for item in items if item.remote is None and not item.read_record(EntityRecord).creating]
     asset_only = read_asset_only(db, org, new)
@@ -106,6 +116,28 @@ def desired_datasets(
             yield item.complete(Outcome.WAITING, "no complete run has read or written it yet")
         else:
             yield desired_dataset(item, datasets[item.key], options)
+
+
+def _with_generated_descriptions(
+    db: Database, org: str, options: OpenMetadataOptions, datasets: dict[bytes, CanonicalDataset]
+) -> dict[bytes, CanonicalDataset]:
+    """Describe datasets without a description by their writers and sources.
+
+    Descriptions from asset files are left out, because governance pushes them.
+    """
+    facets = read_facets(db, org, datasets, GOVERNANCE) if options.sync_governance_metadata else {}
+    described_by_asset = {
+        key for key, facet in facets.items() if facet.get("description") and facet.get("syncEnabled") is not False
+    }
+    described = described_by_asset | {key for key, dataset in datasets.items() if dataset.description}
+    origins = read_origins(db, org, options.folding, datasets.keys() - described)
+    descriptions = {
+        key: generated_description(datasets[key].format, *origin) for key, origin in origins.items()
+    } | dict.fromkeys(described_by_asset)
+    return {
+        key: dataset._replace(description=descriptions.get(key, dataset.description))
+        for key, dataset in datasets.items()
+    }
 
 
 def desired_dataset(item: SyncItem, dataset: CanonicalDataset, options: OpenMetadataOptions) -> DesiredEntity:

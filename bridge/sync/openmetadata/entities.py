@@ -39,14 +39,13 @@ class EntityPusher:
         results += self._requests.map(
             self._use_existing, [entity for entity in resolved if not entity.may_change], ResolvedEntity.failure
         )
-        updates = self._prepare_updates([entity for entity in resolved if entity.may_change])
-        results += [update for update in updates if isinstance(update, Failure)]
-        ready = [_with_intent(update) for update in updates if isinstance(update, EntityUpdate)]
+        changing = [_with_intent(entity) for entity in resolved if entity.may_change]
         self._ctx.items.record_intent(
-            (update.resolved.desired.item, update.resolved.desired.item.read_record(EntityRecord)) for update in ready
+            (entity.desired.item, entity.desired.item.read_record(EntityRecord)) for entity in changing
         )
-        results += self._put(ready)
-        return results
+        updates = self._prepare_updates(changing)
+        results += [update for update in updates if isinstance(update, Failure)]
+        return results + self._put([update for update in updates if isinstance(update, EntityUpdate)])
 
     def plan(
         self, desired_entities: Sequence[DesiredEntity]
@@ -221,18 +220,16 @@ def _failed(batch: Sequence[EntityUpdate], error: LineageBridgeError) -> list[En
     return [update.resolved.failure(error, update.body) for update in batch]
 
 
-def _with_intent(update: EntityUpdate) -> EntityUpdate:
-    """Record which entity is about to be created, so that it is recognized after a crash."""
-    resolved, desired = update.resolved, update.resolved.desired
-    if resolved.existing is not None:
-        return update
-    record = replace(
-        desired.item.read_record(EntityRecord),
-        creating=resolved.candidate.own.fqn,
-        creating_in=resolved.candidate.collection,
-    )
-    item = desired.item._replace(record=record)
-    return update._replace(resolved=resolved._replace(desired=desired._replace(item=item)))
+def _with_intent(resolved: ResolvedEntity) -> ResolvedEntity:
+    """Record what is about to be created or written, so that it is recognized after a crash."""
+    item, own = resolved.desired.item, resolved.candidate.own
+    record = item.read_record(EntityRecord)
+    if description := own.body.get("description"):
+        attempted = dict.fromkeys([*record.attempted_descriptions, description])
+        record = replace(record, attempted_descriptions=tuple(attempted))
+    if resolved.existing is None:
+        record = replace(record, creating=own.fqn, creating_in=own.collection)
+    return resolved._replace(desired=resolved.desired._replace(item=item._replace(record=record)))
 
 
 def _row_error(message: str) -> LineageBridgeError:

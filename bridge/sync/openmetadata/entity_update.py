@@ -56,16 +56,17 @@ def desired_body(own: EntityRequest, *, with_columns: bool) -> JsonObject:
 
 
 def _update_description(client: OpenMetadataClient, resolved: ResolvedEntity, entity: JsonObject) -> str | None:
-    """Replace a description that this bridge wrote, because a PUT does not change it.
+    """Replace or remove a description that this bridge wrote, because a PUT does not change it.
 
-    A description that a user edited is kept; the function then returns a note.
+    A description that a user edited is kept; if another one is desired, the function returns a note.
     """
     own = resolved.candidate.own
     desired, remote = own.body.get("description"), entity.get("description")
-    if not desired or not remote or desired == remote:
+    if not remote or desired == remote:
         return None
-    if remote != resolved.desired.item.read_record(EntityRecord).description:
-        return "its description was edited in OpenMetadata and is kept"
-    patch = [{"op": "replace", "path": "/description", "value": desired}]
+    if remote not in resolved.desired.item.read_record(EntityRecord).own_descriptions:
+        return "its description was edited in OpenMetadata and is kept" if desired else None
+    change = {"op": "replace", "value": desired} if desired else {"op": "remove"}
+    patch = [change | {"path": "/description"}]
     client.patch(own.collection, str(entity["id"]), patch, entity["version"])
     return None

@@ -64,9 +64,10 @@ class GovernancePusher:
 
     def push(self, items: Sequence[SyncItem]) -> BatchResult:
         results = self._ctx.push_each(self._plan(items), self._push_entity)
-        return BatchResult(
-            results, to_verify=parents_to_verify("dataset", results, {item.key: item.key for item in items})
-        )
+        to_verify = parents_to_verify("dataset", results, {item.key: item.key for item in items})
+        # without the description of the asset file, the generated description applies again
+        to_verify |= {("dataset", result.item.key) for result in results if _withdrew_description(result)}
+        return BatchResult(results, to_verify=to_verify)
 
     def diff(
         self, items: Sequence[SyncItem], facets: Mapping[bytes, Mapping[str, Any]] = NO_OVERRIDES
@@ -88,11 +89,12 @@ class GovernancePusher:
         for key in facets.keys() & governance.keys():
             governance[key] = governance[key]._replace(facet=dict(facets[key]))
         entities = RemoteEntities(self._ctx.db, self._ctx.org, self._ctx.items, keys, ())
-        return [self._plan_item(item, governance[item.key], entities.remote(item.key)) for item in items]
+        return [self._plan_item(item, governance[item.key], entities) for item in items]
 
     def _plan_item(
-        self, item: SyncItem, governance: CanonicalGovernance, remote: RemoteReference | None
+        self, item: SyncItem, governance: CanonicalGovernance, entities: RemoteEntities
     ) -> DesiredGovernance | Completed:
+        remote = entities.remote(item.key)
         base = item.read_record(GovernanceRecord).base
         if governance.facet is None and governance.score is None and not base.sent:
             return item.complete(Outcome.UNWANTED, "it has no governance")
@@ -112,7 +114,13 @@ class GovernancePusher:
             [remote.id, content, governance.score, self._ctx.options.conflicts, self._ctx.options.conflicts_by_field]
         )
         return item.complete_if_unchanged(content_fingerprint) or DesiredGovernance(
-            item, remote, local, governance.score, base.for_entity(remote.id), content_fingerprint
+            item,
+            remote,
+            local,
+            governance.score,
+            base.for_entity(remote.id),
+            content_fingerprint,
+            entities.own_descriptions(item.key),
         )
 
     def _push_entity(self, desired: DesiredGovernance) -> Completed | Failure:
@@ -189,6 +197,9 @@ class GovernancePusher:
     ) -> GovernanceChange:
         """Determine the local changes since the merge base; leaves remote changes alone."""
         remote_fields = mapped.entity_fields(entity)
+        is_own_description = remote_fields.get(mapped.DESCRIPTION) in desired.own_descriptions
+        if is_own_description and mapped.DESCRIPTION not in desired.base.sent:
+            del remote_fields[mapped.DESCRIPTION]
         desired, problems = without_missing_columns(desired, entity)
         owners, owner_problems = find_all(sorted(as_set(desired.local.get(mapped.OWNERS))), references.owner)
         problems += owner_problems
@@ -278,6 +289,13 @@ class GovernancePusher:
         return GovernanceDiff(
             desired.item.key, desired.remote.name, change.changes, change.remote, change.problems, change.owners
         )
+
+
+def _withdrew_description(result: Completed | Failure) -> bool:
+    if not isinstance(result, Completed) or not isinstance(result.record, GovernanceRecord):
+        return False
+    previous_base = result.item.read_record(GovernanceRecord).base
+    return mapped.DESCRIPTION in previous_base.sent and mapped.DESCRIPTION not in result.record.base.sent
 
 
 def _equal_when_stored(local: FieldValues, remote_fields: FieldValues) -> dict[FieldPath, FieldValue]:

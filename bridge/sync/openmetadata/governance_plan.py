@@ -46,6 +46,8 @@ class DesiredGovernance(NamedTuple):
     score: float | None
     base: MergeBase
     fingerprint: bytes
+    #: Descriptions that were sent with the entity; they give way to the description of the asset file.
+    own_descriptions: frozenset[str] = frozenset()
     request: None = None
 
 

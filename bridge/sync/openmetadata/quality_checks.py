@@ -8,7 +8,16 @@ from bridge.sync.canonical.quality import CanonicalCheck, read_checks
 from bridge.sync.context import split_plan
 from bridge.sync.openmetadata.context import OpenMetadataContext, parents_to_verify
 from bridge.sync.openmetadata.remote_entities import RemoteEntities
-from bridge.sync.sync_item import Completed, Failure, Outcome, RemoteReference, SyncItem, fingerprint, pushed
+from bridge.sync.sync_item import (
+    Completed,
+    Failure,
+    ItemRecord,
+    Outcome,
+    RemoteReference,
+    SyncItem,
+    fingerprint,
+    pushed,
+)
 from bridge.sync.target import BatchResult
 from connectors.errors import TargetRejected
 from mappers.canonical_json import JsonObject
@@ -22,6 +31,13 @@ from mappers.openmetadata.quality import (
 )
 
 _WITHDRAWN = "no asset file requires it any more"
+
+
+class CheckRecord(ItemRecord, frozen=True):
+    """Last push of a check."""
+
+    #: Whether the test case uses a definition of OpenMetadata.
+    stock: bool = False
 
 
 class _DesiredTestCase(NamedTuple):
@@ -86,18 +102,34 @@ class QualityCheckPusher:
             CheckDefinition(check.name, check.assertion, check.column, check.expected),
             CheckSubject(remote.name, column),
         )
-        content_fingerprint = fingerprint([remote.id, requests])
+        # existing test cases keep their definition
+        if item.remote is not None and not item.read_record(CheckRecord).stock:
+            requests = requests._replace(stock_body=None)
+        content_fingerprint = fingerprint([remote.id, (requests.definition, requests.body, requests.fqn)])
         desired = _DesiredTestCase(item, check.dataset, requests, content_fingerprint)
         return item.complete_if_unchanged(content_fingerprint) or desired
 
     def _put(self, desired: _DesiredTestCase) -> Completed | Failure:
-        self._ensure_definition(desired.case.definition)
+        entity = self._put_with_stock_definition(desired.case)
+        record = CheckRecord(stock=entity is not None)
+        if entity is None:
+            self._ensure_definition(desired.case.definition)
+            try:
+                entity = self._ctx.client.put(CASES, desired.case.body).entity
+            except TargetRejected:
+                self._definition_names.clear()  # its definition may have been deleted
+                raise
+        remote = RemoteReference("testCase", str(entity["id"]), str(entity["fullyQualifiedName"]))
+        return pushed(desired, remote, record=record)
+
+    def _put_with_stock_definition(self, case: CaseRequests) -> JsonObject | None:
+        """Put a test case with a stock definition; None if there is none or the server rejects it for this column."""
+        if case.stock_body is None:
+            return None
         try:
-            entity = self._ctx.client.put(CASES, desired.case.body).entity
+            return self._ctx.client.put(CASES, case.stock_body).entity
         except TargetRejected:
-            self._definition_names.clear()  # its definition may have been deleted
-            raise
-        return pushed(desired, RemoteReference("testCase", str(entity["id"]), str(entity["fullyQualifiedName"])))
+            return None
 
     def clear_cache(self) -> None:
         """Reset the cache of test definitions."""

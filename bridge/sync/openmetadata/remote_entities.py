@@ -45,6 +45,11 @@ class RemoteEntities:
         item = self.datasets.get(key) or self.jobs.get(key)
         return item is not None and item.remote is None and item.outcome == Outcome.UNRESOLVED
 
+    def own_descriptions(self, key: bytes) -> frozenset[str]:
+        """Return the descriptions of a dataset that were sent with its entity; they may be generated."""
+        item = self.datasets.get(key)
+        return item.read_record(EntityRecord).own_descriptions if item else frozenset()
+
     def endpoint(self, key: bytes) -> EdgeEndpoint:
         """Return the entity and columns of an edge endpoint, which must be in OpenMetadata."""
         remote = self.remote(key)

@@ -1,8 +1,9 @@
 """OpenMetadata as a target of the reconciler."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from concurrent.futures import ThreadPoolExecutor
+from types import MappingProxyType
 
 from bridge.store.database import Database
 from bridge.store.lineage.graph import LineageGraph
@@ -17,6 +18,7 @@ from bridge.sync.openmetadata.desired_entities import DesiredEntity, desired_dat
 from bridge.sync.openmetadata.entities import EntityPusher
 from bridge.sync.openmetadata.entity_lookup import EntityLookup
 from bridge.sync.openmetadata.governance import GovernancePusher
+from bridge.sync.openmetadata.last_runs import LastRunPusher
 from bridge.sync.openmetadata.lineage import LineagePusher
 from bridge.sync.openmetadata.profiles import ProfilePusher
 from bridge.sync.openmetadata.quality_checks import QualityCheckPusher
@@ -32,7 +34,7 @@ NAME = "openmetadata"
 #: at most a few seconds.
 _ENTITY_BATCH, _LINEAGE_BATCH, _RUN_BATCH, _CHECK_BATCH, _DELETION_BATCH = 2_000, 200, 500, 200, 100
 #: Increase it when the desired state changes for the same input; every item is then re-evaluated once.
-_MAPPING_VERSION = 2
+_MAPPING_VERSION = 3
 #: Option that turns a kind on or off.
 _OPTIONS = {
     "lineage": "track_lineage",
@@ -57,6 +59,7 @@ class OpenMetadataTarget:
         "job": _ENTITY_BATCH,
         "lineage": _LINEAGE_BATCH,
         "run": _RUN_BATCH,
+        "last_run": _RUN_BATCH,
         "check": _CHECK_BATCH,
         "result": _CHECK_BATCH,
         "profile": _CHECK_BATCH,
@@ -65,7 +68,10 @@ class OpenMetadataTarget:
         DELETION: _DELETION_BATCH,
     }
     compared_kinds: AbstractSet[str] = frozenset({"dataset", "job", "lineage", "run", "check", "result", "profile"})
-    slow_kinds: AbstractSet[str] = frozenset({"lineage", "run", "check", "result", "profile", "governance"})
+    slow_kinds: AbstractSet[str] = frozenset(
+        {"lineage", "run", "last_run", "check", "result", "profile", "governance"}
+    )
+    min_intervals: Mapping[str, int] = MappingProxyType({"last_run": 60})
 
     def __init__(
         self,
@@ -95,6 +101,7 @@ class OpenMetadataTarget:
         self._pushers = {
             "lineage": self._lineage.push,
             "run": self._runs.push,
+            "last_run": LastRunPusher(ctx).push,
             "check": self._checks.push,
             "result": results.push,
             "profile": profiles.push,

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from concurrent.futures import ThreadPoolExecutor
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from bridge.store.database import Database
@@ -57,6 +58,7 @@ class WebhookTarget:
     name = NAME
     batch_sizes = {"run": _BATCH_SIZE}  # noqa: RUF012 - fixed
     slow_kinds: AbstractSet[str] = frozenset()
+    min_intervals: Mapping[str, int] = MappingProxyType({})
     compared_kinds: AbstractSet[str] = frozenset()
 
     def __init__(

@@ -245,22 +245,24 @@ def test_version_is_requested_again_after_outage(make_target: MakeTarget) -> Non
 
 
 @pytest.mark.parametrize(
-    ("version", "bulk", "rich", "by_name", "verified"),
+    ("version", "bulk", "rich", "last_runs", "by_name", "verified"),
     [
-        ("2.0.0-SNAPSHOT", True, True, True, True),
-        ("2.0.3", True, True, True, True),
-        ("2.1.0", True, True, True, False),
-        ("10.0", True, True, True, False),
-        ("1.13.4", True, True, False, False),
-        ("1.11.0", True, True, False, False),
-        ("1.10.9", False, True, False, False),
-        ("1.9.9", False, False, False, False),
-        ("", False, False, False, False),
-        ("main", False, False, False, False),
+        ("2.0.0-SNAPSHOT", True, True, True, True, True),
+        ("2.0.3", True, True, True, True, True),
+        ("2.1.0", True, True, True, True, False),
+        ("10.0", True, True, True, True, False),
+        ("1.13.4", True, True, True, False, False),
+        ("1.11.0", True, True, False, False, False),
+        ("1.10.9", False, True, False, False, False),
+        ("1.9.9", False, False, False, False, False),
+        ("", False, False, False, False, False),
+        ("main", False, False, False, False, False),
     ],
 )
-def test_server_features_of_version(version: str, bulk: bool, rich: bool, by_name: bool, verified: bool) -> None:
-    assert server_features(version) == ServerFeatures(bulk, bulk, rich, by_name, verified)
+def test_server_features_of_version(
+    version: str, bulk: bool, rich: bool, last_runs: bool, by_name: bool, verified: bool
+) -> None:
+    assert server_features(version) == ServerFeatures(bulk, bulk, rich, last_runs, by_name, verified)
 
 
 class Clock:

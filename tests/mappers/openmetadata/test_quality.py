@@ -32,6 +32,38 @@ def test_check_is_a_test_case_of_a_table_or_column(
     assert requests.body["testDefinition"] == requests.definition["name"]
 
 
+COLUMN = CheckSubject("s.d.s.t", ("k",))
+
+
+@pytest.mark.parametrize(
+    ("check", "subject", "definition", "parameters"),
+    [
+        (CheckDefinition("x", "not_null", "k"), COLUMN, "columnValuesToBeNotNull", None),
+        (CheckDefinition("x", "expect_column_values_to_be_unique", "k"), COLUMN, "columnValuesToBeUnique", None),
+        (CheckDefinition("x", "range", "k", '{"max":9}'), COLUMN, "columnValuesToBeBetween", {"maxValue": "9"}),
+        (CheckDefinition("x", "row_count", None, '{"max":9,"min":0}'), TABLE, "tableRowCountToBeBetween",
+         {"minValue": "0", "maxValue": "9"}),
+        (CheckDefinition("x", "expect_table_row_count_to_be_between", None, '{"min_value":1}'), TABLE,
+         "tableRowCountToBeBetween", {"minValue": "1"}),
+        (CheckDefinition("x", "range", "k", '{"min":0.5}'), COLUMN, None, None),
+        (CheckDefinition("x", "range", "k", "0 to 9"), COLUMN, None, None),
+        (CheckDefinition("x", "not_null", "gone"), TABLE, None, None),
+        (CheckDefinition("x", "accepted_values", "k", '{"values":["a"]}'), COLUMN, None, None),
+    ],
+)  # fmt: skip
+def test_check_uses_the_stock_definition_that_means_the_same(
+    check: CheckDefinition, subject: CheckSubject, definition: str | None, parameters: dict[str, str] | None
+) -> None:
+    requests = case_requests(check, subject)
+    if definition is None:
+        assert requests.stock_body is None
+        return
+    assert requests.stock_body is not None
+    assert requests.stock_body["testDefinition"] == definition
+    sent = requests.stock_body.get("parameterValues")
+    assert (sent and {parameter["name"]: parameter["value"] for parameter in sent}) == parameters
+
+
 @pytest.mark.parametrize(
     ("status", "details", "test_status", "text"),
     [

@@ -86,11 +86,33 @@ class Incident:
     state: str = field(default_factory=new_id)
 
 
+#: Level and parameters of stock definitions. Unverified: no recording creates a test case with one.
+_STOCK = {
+    "columnValuesToBeNotNull": ("COLUMN", ()),
+    "columnValuesToBeUnique": ("COLUMN", ()),
+    "columnValuesToBeBetween": ("COLUMN", ("minValue", "maxValue")),
+    "tableRowCountToBeBetween": ("TABLE", ("minValue", "maxValue")),
+}
+
+
+def _stock(name: str, level: str, parameters: tuple[str, ...]) -> Data:
+    return {
+        "name": name,
+        "fullyQualifiedName": name,
+        "entityType": level,
+        "testPlatforms": ["OpenMetadata"],
+        "parameterDefinition": [{"name": parameter, "required": False} for parameter in parameters],
+        "provider": "system",
+        "version": 0.1,
+        "deleted": False,
+    }
+
+
 class Checks:
     """Data quality state of one server."""
 
     def __init__(self) -> None:
-        self.definitions: dict[str, Definition] = {}
+        self.definitions = {name: Definition(_stock(name, *shape)) for name, shape in _STOCK.items()}
         self.cases: dict[str, Case] = {}
         #: By table id.
         self.suites: dict[str, Suite] = {}

@@ -7,7 +7,7 @@ from tests.standins.openmetadata.errors import ApiError, no_entity, no_route, no
 from tests.standins.openmetadata.exchange import ApiResponse, Call
 from tests.standins.openmetadata.kinds import BY_NAME
 from tests.standins.openmetadata.names import normalize_fqn
-from tests.standins.openmetadata.quality_shapes import PROFILE
+from tests.standins.openmetadata.quality_shapes import LAST_RUN, PROFILE
 from tests.standins.openmetadata.state import Data, Entity, Profiles
 from tests.standins.openmetadata.views import View, render
 
@@ -17,14 +17,34 @@ _LATEST = View(href=False, reference_href=False)
 _NO_PROFILES = Profiles()
 
 
-def put(call: Call) -> ApiResponse:
-    """Append profiles; even a profile with the same timestamp is not replaced."""
-    request: Data = call.read(PROFILE)
+def _table_by_id(call: Call) -> Entity:
     table = call.store.get(_KIND, call.args["id"])
     if table is None:
         raise no_entity(_KIND.name, call.args["id"])
     if table.deleted:
         raise not_found(_KIND.name, call.args["id"])
+    return table
+
+
+def put_last_run(call: Call) -> ApiResponse:
+    """Set the last run of a pipeline. Unverified: no recording covers it; the shape is that of the Python models."""
+    request: Data = call.read(LAST_RUN)
+    table = _table_by_id(call)
+    pipeline = call.store.find(BY_NAME["pipeline"], call.args["fqn"])
+    if pipeline is None or pipeline.deleted:
+        raise not_found("pipeline", call.args["fqn"])
+    call.store.last_runs.setdefault(table.id, {})[pipeline.fqn] = request
+    return ApiResponse(body=render(call.base, table, _WRITTEN), etag=True)
+
+
+def read_last_runs(call: Call) -> ApiResponse:
+    return ApiResponse(body=list(call.store.last_runs.get(_table_by_id(call).id, {}).values()))
+
+
+def put(call: Call) -> ApiResponse:
+    """Append profiles; even a profile with the same timestamp is not replaced."""
+    request: Data = call.read(PROFILE)
+    table = _table_by_id(call)
     columns = by_path(table.data["columns"])
     for row in request.get("columnProfile", []):
         if row["name"] not in columns:

@@ -111,6 +111,16 @@ _COLUMN = Shape(
 _SYSTEM = Shape(
     {"timestamp": integer, "operation": choice("UPDATE", "INSERT", "DELETE", "WRITE"), "rowsAffected": integer}
 )
+LAST_RUN = Shape(
+    {
+        "pipeline": REFERENCE,
+        **dict.fromkeys(("serviceType", "scheduleInterval"), text),
+        **dict.fromkeys(("startTime", "endTime", "lastRunTime"), integer),
+        "lastRunStatus": choice("Successful", "Failed", "Pending", "Skipped", "Running"),
+        "averageRunTime": number,
+    },
+    required="pipeline",
+)
 PROFILE = Shape(
     {"tableProfile": _TABLE, "columnProfile": list_of(_COLUMN), "systemProfile": list_of(_SYSTEM)},
     required="tableProfile",

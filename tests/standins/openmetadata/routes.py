@@ -59,6 +59,8 @@ _QUALITY: dict[str, dict[str, Handler]] = {
     f"{_RESULTS}/{{fqn}}": {"POST": results.post, "GET": results.read},
     f"{_RESULTS}/{{fqn}}/{{timestamp}}": {"DELETE": results.delete},
     "tables/{id}/tableProfile": {"PUT": profiles.put},
+    "tables/{id}/pipelineObservability": {"GET": profiles.read_last_runs},
+    "tables/{id}/pipelineObservability/{fqn}": {"PUT": profiles.put_last_run},
     "tables/{fqn}/tableProfile": {"GET": profiles.read_table},
     "tables/{fqn}/tableProfile/latest": {"GET": profiles.latest},
     "tables/{fqn}/columnProfile": {"GET": profiles.read_column},

@@ -42,6 +42,8 @@ class Store:
         self.checks = Checks()
         #: By table id.
         self.profiles: dict[str, Profiles] = {}
+        #: Last runs by table id and name of the pipeline. No recording covers them.
+        self.last_runs: dict[str, dict[str, Data]] = {}
         #: Labels of soft-deleted tags: tag id -> (entity, FQN of the entity or column, label).
         self.removed_labels: dict[str, list[tuple[Entity, str, Data]]] = {}
         self.events = EventLog()
@@ -84,6 +86,7 @@ class Store:
             entity.parent.children.pop(entity.id, None)
         self.statuses.pop(entity.id, None)
         self.profiles.pop(entity.id, None)
+        self.last_runs.pop(entity.id, None)
         self.checks.remove_table(entity.id)
         removed_edges = {(entity.id, end) for end in self.edges_from.get(entity.id, ())}
         removed_edges |= {(start, entity.id) for start in self.edges_to.get(entity.id, ())}
