@@ -1,6 +1,6 @@
 """Reads `lineageBridge_*` facets and owners of datasets and jobs."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import msgspec
@@ -65,6 +65,25 @@ def _newest_bodies(rows: Iterable[tuple[Any, ...]]) -> dict[bytes, dict[str, Any
     for _, subject, body in sorted(rows):  # by facet_order, so that newer bodies win
         bodies[subject] = {key: value for key, value in _decoder.decode(body).items() if not key.startswith("_")}
     return bodies
+
+
+_BODIES_OF_OWNERS = """
+SELECT owner_id, body FROM facet
+WHERE org_id = ?1 AND owner_id {ids} AND about_id = ?2 AND name = ?3 AND body IS NOT NULL
+"""
+
+
+def read_job_facets(db: Database, org: str, jobs: Collection[bytes], facet: str) -> dict[bytes, dict[str, Any]]:
+    """Read a facet of jobs; jobs without it are left out."""
+    rows = db.fetch_for_ids(_BODIES_OF_OWNERS, sorted(jobs), org, NO_ID, facet)
+    bodies = {job: msgspec.json.decode(body) for job, body in rows}
+    return {job: body for job, body in bodies.items() if isinstance(body, dict)}
+
+
+def read_facet_texts(db: Database, org: str, jobs: Collection[bytes], facet: str, key: str) -> dict[bytes, str]:
+    """Read a text member of a facet of jobs; jobs without it are left out."""
+    texts = {job: body.get(key) for job, body in read_job_facets(db, org, jobs, facet).items()}
+    return {job: text for job, text in texts.items() if isinstance(text, str) and text}
 
 
 _OWNERS = """

@@ -121,6 +121,8 @@ _SERVER_ERROR = 500
 _CHECK_INTERVAL = 60 * 1_000_000
 #: Number of counts per step; due items are pushed between steps.
 _COUNTS_PER_STEP = 10
+#: A periodic comparison pauses this many times as long as its last batch took, to spread the load on the target.
+_PAUSE_FACTOR = 9
 
 
 class ComparisonRunner:
@@ -144,15 +146,22 @@ class ComparisonRunner:
         self._interval = None if interval_seconds is None else int(interval_seconds * 1_000_000)
         self._next_check_at = 0
         self._batches: Iterator[ComparedBatch] | None = None
+        self._is_periodic = False
+        self._next_batch_at = 0
         self._requeued: Counter[str] = Counter()
 
     def step(self) -> ComparedBatch | None:
-        """Compare the next batch; None if no comparison is running or due."""
+        """Compare the next batch; None if no comparison is running or due, or if it pauses."""
         if self._batches is None and not self._start_if_due():
             return None
         assert self._batches is not None  # noqa: S101 - started above
+        began_at = self._clock()
+        if began_at < self._next_batch_at:
+            return None
         try:
             batch = next(self._batches, None)
+            if self._is_periodic:
+                self._next_batch_at = self._clock() + (self._clock() - began_at) * _PAUSE_FACTOR
         except TransientError as error:
             self._batches = None
             if isinstance(error, NoResponse) or (
@@ -178,7 +187,7 @@ class ComparisonRunner:
         """Start a comparison now, whether it is due or not."""
         with self._db.transaction():
             self._db.execute(_START, *self._org_and_target, self._clock())
-        self._begin()
+        self._begin(is_periodic=False)
 
     def _start_if_due(self) -> bool:
         """Start a comparison if one is due and no other daemon has started it."""
@@ -189,11 +198,12 @@ class ComparisonRunner:
         with self._db.transaction():
             claimed = bool(self._db.fetch_all(_CLAIM, *self._org_and_target, now, now - self._interval))
         if claimed:
-            self._begin()
+            self._begin(is_periodic=True)
         return claimed
 
-    def _begin(self) -> None:
+    def _begin(self, *, is_periodic: bool) -> None:
         self._batches = self._count_and_compare()
+        self._is_periodic, self._next_batch_at = is_periodic, 0
         self._requeued.clear()
 
     def _count_and_compare(self) -> Iterator[ComparedBatch]:

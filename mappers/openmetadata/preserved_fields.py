@@ -38,7 +38,7 @@ READ_FIELDS: Mapping[str, tuple[str, ...]] = {
                "schemaDefinition", "retentionPeriod", "locationPath", "fileFormat", "tags"),
     "containers": ("parent", "dataModel", "prefix", "size", "numberOfObjects", "fileFormats", "tags"),
     "topics": ("messageSchema", "partitions", "cleanupPolicies", "topicConfig", "tags"),
-    "pipelines": ("tasks", "scheduleInterval", "state", "tags"),
+    "pipelines": ("tasks", "scheduleInterval", "state", "tags", "owners"),
     "apiCollections": ("endpointURL",),
     "apiEndpoints": ("endpointURL", "requestMethod", "requestSchema", "responseSchema", "tags"),
     "mlmodels": ("algorithm", "target", "dashboard", "server", "mlFeatures", "mlHyperParameters", "mlStore", "tags"),

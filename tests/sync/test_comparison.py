@@ -155,3 +155,30 @@ def test_pushes_continue_during_comparison(synced: OpenMetadataHarness) -> None:
     synced.round()
     synced.apply(run_event(second=30, run=8, outputs=[dataset("late")]))
     assert synced.round()["pushed"] > 0
+
+
+@pytest.mark.parametrize("periodic", [True, False])
+def test_periodic_comparison_pauses_between_batches(synced: OpenMetadataHarness, periodic: bool) -> None:
+    """A batch that takes 10 s is followed by a pause of 90 s, unless an operator started the comparison."""
+    compare = synced.target.compare
+
+    batches = []
+
+    def slow_compare() -> Iterator[Any]:
+        for batch in compare():
+            synced.clock.wait(10)
+            batches.append(batch)
+            yield batch
+
+    synced.target.compare = slow_compare
+    if periodic:
+        synced.clock.wait(HOUR + 60)
+    else:
+        synced.reconciler.start_comparison()
+    while not batches:
+        synced.round()
+    synced.round()
+    assert len(batches) == (1 if periodic else 2)
+    synced.clock.wait(91)
+    synced.round()
+    assert len(batches) == (2 if periodic else 3)

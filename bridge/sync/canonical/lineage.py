@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable
 from typing import NamedTuple, get_args
 
 from bridge.store.database import Database
+from bridge.store.governance_facets import read_facet_texts
 from bridge.store.job_families import family_members
 from bridge.store.lineage.evidence import (
     IS_CURRENT_SQL,
@@ -14,7 +15,6 @@ from bridge.store.lineage.evidence import (
 )
 from bridge.store.lineage.graph import LineageGraph
 from bridge.store.lineage.retirement import RetirementPolicy, logical_job_of
-from bridge.sync.canonical.jobs import facet_texts
 from mappers.logical_job import FoldingRule
 from mappers.naming import last_part
 from mappers.openmetadata.lineage_details import ColumnEdge
@@ -85,7 +85,7 @@ def read_lineage(
     column_edges: dict[tuple[bytes, bytes], list[ColumnEdge]] = {}
     for source, target, *values in db.fetch_for_ids(_COLUMN_EDGES, sorted(set(targets)), org):
         column_edges.setdefault((target, source), []).append(_column_edge(*values))
-    sql_by_job = facet_texts(db, org, reporting_jobs, "sql", "query")
+    sql_by_job = read_facet_texts(db, org, reporting_jobs, "sql", "query")
     edges: dict[bytes, list[CanonicalEdge]] = {target: [] for target in targets}
     for target, assertions_by_source in assertions.items():
         writers = {assertion.job for assertion in assertions_by_source.get(None, ()) if assertion.job}

@@ -64,6 +64,11 @@ _COLUMNS = "SELECT class_id, columns_json FROM class_schema WHERE org_id = ?1 AN
 _decoder: msgspec.json.Decoder[dict[str, Any]] = msgspec.json.Decoder(dict[str, Any])
 
 
+_DERIVED_FAILURES = """
+SELECT run_id FROM run_outcome WHERE org_id = ?1 AND run_id {ids} AND status = 'FAILED' AND status_derived
+"""
+
+
 class MarquezRun(NamedTuple):
     """A run with its events; runs of one family are sent in start order."""
 
@@ -108,6 +113,11 @@ def read_runs(db: Database, org: str, runs: Collection[bytes]) -> dict[bytes, Ma
             bytes(key), uuid, bytes(job), bytes(family), started_at or 0, events.get(bytes(key), [])
         )
     return runs_by_key
+
+
+def read_derived_failures(db: Database, org: str, runs: Collection[bytes]) -> set[bytes]:
+    """Return runs that reported success although their last action failed."""
+    return {bytes(run) for (run,) in db.fetch_for_ids(_DERIVED_FAILURES, sorted(runs), org)}
 
 
 def newest_sent_run(db: Database, org: str, target: str, job: bytes) -> tuple[int, bytes] | None:

@@ -7,7 +7,14 @@ import msgspec
 
 from bridge.sync.context import split_plan
 from bridge.sync.marquez import NAME, MarquezContext
-from bridge.sync.marquez.canonical import MarquezRun, governance_by_name, newest_sent_run, read_jobs, read_runs
+from bridge.sync.marquez.canonical import (
+    MarquezRun,
+    governance_by_name,
+    newest_sent_run,
+    read_derived_failures,
+    read_jobs,
+    read_runs,
+)
 from bridge.sync.sync_item import (
     Completed,
     Failure,
@@ -30,6 +37,8 @@ from mappers.marquez.governance import add_steward_facets
 from mappers.marquez.names import find_unsafe_name
 from mappers.openlineage.names import canonical_dataset_name
 
+_DERIVED_FAILURE = "its last action failed, but it reported success, which Marquez shows"
+
 
 class RunPlan(NamedTuple):
     """Events to send for a run, by hash; the terminal event is last."""
@@ -40,6 +49,8 @@ class RunPlan(NamedTuple):
     #: Hashes of events that were imported from this Marquez.
     already_present: frozenset[str]
     fingerprint: bytes
+    #: For the operator: how the run in Marquez differs from the run in the store.
+    note: str | None = None
 
     @property
     def request(self) -> JsonObject:
@@ -70,7 +81,9 @@ def required_events(run: MarquezRun) -> dict[str, JsonObject]:
 
 
 def _plan(ctx: MarquezContext, items: Sequence[SyncItem]) -> Iterator[RunPlan | Completed | Failure]:
-    runs = read_runs(ctx.db, ctx.org, [item.key for item in items])
+    keys = [item.key for item in items]
+    runs = read_runs(ctx.db, ctx.org, keys)
+    derived_failures = read_derived_failures(ctx.db, ctx.org, keys)
     for item in items:
         run = runs.get(item.key)
         if run is None or not run.events:
@@ -78,10 +91,12 @@ def _plan(ctx: MarquezContext, items: Sequence[SyncItem]) -> Iterator[RunPlan | 
         elif all(event.source == ctx.client.source_name for event in run.events):
             yield item.complete(Outcome.UNWANTED, "it was imported from this Marquez")
         else:
-            yield _plan_run(ctx, item, run)
+            yield _plan_run(ctx, item, run, _DERIVED_FAILURE if item.key in derived_failures else None)
 
 
-def _plan_run(ctx: MarquezContext, item: SyncItem, run: MarquezRun) -> RunPlan | Completed | Failure:
+def _plan_run(
+    ctx: MarquezContext, item: SyncItem, run: MarquezRun, note: str | None
+) -> RunPlan | Completed | Failure:
     events = required_events(run)
     content_fingerprint = fingerprint([*events])
     if unchanged := item.complete_if_unchanged(content_fingerprint):
@@ -90,7 +105,7 @@ def _plan_run(ctx: MarquezContext, item: SyncItem, run: MarquezRun) -> RunPlan |
         if reason := find_unsafe_name(event):
             return Failure(item, TargetRejected(reason, 0), event, content_fingerprint)
     imported = {event.hash.hex() for event in run.events if event.source == ctx.client.source_name}
-    return RunPlan(item, run, events, frozenset(imported & events.keys()), content_fingerprint)
+    return RunPlan(item, run, events, frozenset(imported & events.keys()), content_fingerprint, note)
 
 
 def _with_declared_facets(
@@ -167,7 +182,7 @@ class RunSender:
             # Marquez does not make an existing version of a streaming job the current one again
             self._ctx.client.complete_run(plan.run.uuid, plan.request["eventTime"])
         remote = RemoteReference(RUN, plan.run.uuid, plan.name)
-        return pushed(plan, remote, record=RunRecord([*plan.events]))
+        return pushed(plan, remote, plan.note, RunRecord([*plan.events]))
 
     def _present_events(self, plan: RunPlan) -> set[str]:
         """Return the hashes of events that Marquez has; queries Marquez only if the record leaves this open."""

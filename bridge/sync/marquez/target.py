@@ -9,6 +9,7 @@ from bridge.store.database import Database
 from bridge.store.event_log import create_run_index
 from bridge.store.identity_groups import group_ids
 from bridge.sync.canonical.governance import datasets_with_governance
+from bridge.sync.context import RequestPool
 from bridge.sync.item_store import SyncItemStore
 from bridge.sync.marquez import NAME, MarquezContext
 from bridge.sync.marquez.comparison import MarquezComparison
@@ -19,7 +20,6 @@ from bridge.sync.marquez.declarations import (
     JobDeclarationSender,
 )
 from bridge.sync.marquez.runs import RunPlan, RunSender, plan_runs
-from bridge.sync.request_pool import RequestPool
 from bridge.sync.sync_item import Completed, Failure, Outcome, SyncItem
 from bridge.sync.target import (
     Affected,

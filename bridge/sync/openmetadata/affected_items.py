@@ -5,13 +5,12 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from bridge.store.database import Database
-from bridge.store.governance_facets import EXPECTATIONS, datasets_with_facet
+from bridge.store.governance_facets import EXPECTATIONS, datasets_with_facet, read_facet_texts
 from bridge.store.identity_groups import group_ids, member_ids
 from bridge.store.job_families import family_members, logical_jobs
 from bridge.store.lineage.evidence import NO_TIME_LIMIT, EdgeEvidenceReader
 from bridge.store.lineage.retirement import RetirementPolicy
 from bridge.sync.canonical.governance import ACCESS_POLICIES_KEY, datasets_with_governance, datasets_with_results
-from bridge.sync.canonical.jobs import facet_texts
 from bridge.sync.canonical.quality import checks_of_datasets, checks_of_jobs, checks_of_results, results_of_checks
 from bridge.sync.canonical.runs import LogicalRuns
 from bridge.sync.edge_store import EdgeStore
@@ -235,7 +234,7 @@ class OpenMetadataAffectedItems:
         parents: dict[bytes, list[bytes]] = {}
         for job, parent in self._db.fetch_for_ids(_PARENTS, sorted(jobs), self._org):
             parents.setdefault(job, []).append(parent)
-        sql = facet_texts(self._db, self._org, jobs, "sql", "query")
+        sql = read_facet_texts(self._db, self._org, jobs, "sql", "query")
         hashes = {
             job: digest(repr((attributes, sorted(parents.get(job, ())), sql.get(job))).encode())
             for job, *attributes in self._db.fetch_for_ids(_JOB_KINDS, sorted(jobs), self._org)
@@ -247,14 +246,18 @@ class OpenMetadataAffectedItems:
         return hashes, changed
 
     def _parent_jobs(self, jobs: set[bytes]) -> set[bytes]:
-        """Return parents and grandparents of actions. An action may be shown as a task of either."""
-        actions = {
-            job
-            for job, integration, job_type, *_ in self._db.fetch_for_ids(_JOB_KINDS, sorted(jobs), self._org)
-            if is_action(integration, job_type)
-        }
-        parents = {parent for _, parent in self._db.fetch_for_ids(_PARENTS, sorted(actions), self._org)}
-        return parents | {parent for _, parent in self._db.fetch_for_ids(_PARENTS, sorted(parents), self._org)}
+        """Return the jobs of which these jobs may be tasks: parents and grandparents of actions, and boxes."""
+        actions, scheduled_jobs = set(), set()
+        for job, integration, job_type, *_ in self._db.fetch_for_ids(_JOB_KINDS, sorted(jobs), self._org):
+            if is_action(integration, job_type):
+                actions.add(job)
+            elif (integration or "").upper() == "AUTOSYS":
+                scheduled_jobs.add(job)
+        parents = self._parents(actions)
+        return parents | self._parents(parents) | self._parents(scheduled_jobs)
+
+    def _parents(self, jobs: set[bytes]) -> set[bytes]:
+        return {parent for _, parent in self._db.fetch_for_ids(_PARENTS, sorted(jobs), self._org)}
 
     def _select(self, sql: str, ids: Collection[bytes]) -> set[bytes]:
         return {id_ for (id_,) in self._db.fetch_for_ids(sql, sorted(ids), self._org)} if ids else set()

@@ -38,6 +38,8 @@ class EntityRecord(ItemRecord, frozen=True):
     description: str | None = None
     #: Descriptions that a push may have written.
     attempted_descriptions: tuple[str, ...] = ()
+    #: Ids of the owners as sent; different ones were set by a user.
+    owners: tuple[str, ...] = ()
     #: Version of the columns that this bridge pushed, or the columns of a foreign entity.
     shape: str | None = None
     columns: tuple[tuple[str, ...], ...] = ()
@@ -80,6 +82,8 @@ class DesiredEntity(NamedTuple):
     notes: tuple[str, ...] = ()
     #: Keys of all items of the same identity group.
     member_keys: frozenset[bytes] = frozenset()
+    #: Names of teams, and email addresses; unknown ones are left out.
+    owners: tuple[str, ...] = ()
 
     @property
     def request(self) -> JsonObject:
@@ -212,8 +216,12 @@ def desired_pipelines(
 
 def _desired_pipeline(item: SyncItem, job: CanonicalJob, options: OpenMetadataOptions) -> DesiredEntity:
     location = locate_job(options.layout, job.namespace, job.name, job.integration)
-    tasks = tuple(PipelineTask(task.name, task.sql, task.downstream, task.type) for task in job.tasks)
-    service, own = pipeline_requests(location, PipelineContent(job.name, job.description, job.source_url, tasks))
+    tasks = tuple(
+        PipelineTask(task.name, task.sql, task.downstream, task.type, task.description) for task in job.tasks
+    )
+    content = PipelineContent(job.name, job.description, job.source_url, tasks, job.schedule)
+    service, own = pipeline_requests(location, content)
     in_own_service = find_mapping(options.layout.mappings, job.namespace) is None
     candidate = EntityCandidate((service,), own, in_own_service)
-    return DesiredEntity(item, (candidate,), fingerprint([own.fqn, own.body, options.create]))
+    content_fingerprint = fingerprint([own.fqn, own.body, options.create, *filter(None, [job.owners])])
+    return DesiredEntity(item, (candidate,), content_fingerprint, owners=job.owners)

@@ -9,6 +9,7 @@ from bridge.sync.openmetadata.desired_entities import DesiredEntity, EntityRecor
 from bridge.sync.openmetadata.entity_lookup import EntityLookup, column_paths
 from bridge.sync.openmetadata.entity_resolver import EntityResolver, ResolvedEntity, completed_unless_changed
 from bridge.sync.openmetadata.entity_update import EntityUpdate, prepare_update, read_entity
+from bridge.sync.openmetadata.governance_references import GovernanceReferences, find_all
 from bridge.sync.openmetadata.parents import ParentEntities, key_of
 from bridge.sync.sync_item import Completed, Failure, Outcome, RemoteReference, fingerprint, pushed
 from bridge.sync.target import PlanStep
@@ -30,6 +31,7 @@ class EntityPusher:
         self._client, self._requests, self._options = ctx.client, ctx.requests, ctx.options
         self._lookup = lookup
         self._parents = ParentEntities(ctx.client, ctx.options.create, fqn(ctx.options.layout.service))
+        self._references = GovernanceReferences(ctx.client, "", may_create=False)
         self._resolver = EntityResolver(lookup, self._parents, ctx.items, ctx.requests)
         self._clock = clock
 
@@ -128,11 +130,18 @@ class EntityPusher:
         return failures + self._requests.map(self._prepare_update, ready, ResolvedEntity.failure)
 
     def _prepare_update(self, resolved: ResolvedEntity) -> EntityUpdate | Failure:
+        references, problems = find_all(resolved.desired.owners, self._references.owner)
+        owners = [{"id": owner.id, "type": owner.type} for owner in references.values()]
         if resolved.existing is None:
-            return EntityUpdate(resolved, resolved.candidate.own.body)
-        if resolved.is_deleted:
-            self._client.restore(resolved.candidate.collection, resolved.existing.id)
-        return prepare_update(self._client, resolved, with_columns=self._options.update_on_schema_change)
+            body = resolved.candidate.own.body | ({"owners": owners} if owners else {})
+            update = EntityUpdate(resolved, body)
+        else:
+            if resolved.is_deleted:
+                self._client.restore(resolved.candidate.collection, resolved.existing.id)
+            with_columns = self._options.update_on_schema_change
+            update = prepare_update(self._client, resolved, owners, with_columns=with_columns)
+        missing = [f"its owner is unknown: {problem}" for problem in problems]
+        return update._replace(note="; ".join(filter(None, [update.note, *missing])) or None)
 
     def _put(self, updates: Sequence[EntityUpdate]) -> list[Completed | Failure]:
         """Send batches, then read back the ids of new entities."""
@@ -186,6 +195,7 @@ class EntityPusher:
                 description=update.body.get("description"),
                 shape=_columns_version(update),
                 tasks=_task_names(update.body),
+                owners=tuple(str(owner["id"]) for owner in update.body.get("owners", ())),
             )
             notes = "; ".join(filter(None, (update.note, *resolved.desired.notes))) or None
             results.append(pushed(resolved.desired, remotes[name], notes, record))
@@ -194,6 +204,7 @@ class EntityPusher:
     def clear_cache(self) -> None:
         self._lookup.clear_cache()
         self._parents.clear_cache()
+        self._references.clear_cache()
 
 
 def _plan_step(resolved: ResolvedEntity) -> PlanStep:

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from bridge.sync.context import RequestPool
 from bridge.sync.item_store import SyncItemStore
 from bridge.sync.openmetadata.desired_entities import DesiredEntity, EntityCandidate, EntityRecord
 from bridge.sync.openmetadata.entity_lookup import EntityLookup, FoundEntity
 from bridge.sync.openmetadata.parents import ParentEntities
-from bridge.sync.request_pool import RequestPool
 from bridge.sync.sync_item import ABANDONED, UNRESOLVED_RETRY_US, Completed, Failure, Outcome, RemoteReference
 from mappers.errors import LineageBridgeError
 

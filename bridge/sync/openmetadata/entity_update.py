@@ -32,8 +32,10 @@ def read_entity(client: OpenMetadataClient, resolved: ResolvedEntity) -> JsonObj
     return client.get(collection, existing.name, *READ_FIELDS[collection]) if existing else None
 
 
-def prepare_update(client: OpenMetadataClient, resolved: ResolvedEntity, *, with_columns: bool) -> EntityUpdate:
-    """Prepare a PUT that keeps the fields it would otherwise erase."""
+def prepare_update(
+    client: OpenMetadataClient, resolved: ResolvedEntity, owners: list[JsonObject], *, with_columns: bool
+) -> EntityUpdate:
+    """Prepare a PUT that keeps the fields it would otherwise erase, and owners that a user set."""
     own = resolved.candidate.own
     for _ in range(_MAX_ATTEMPTS):
         entity = read_entity(client, resolved)
@@ -46,6 +48,9 @@ def prepare_update(client: OpenMetadataClient, resolved: ResolvedEntity, *, with
                 raise
             continue
         body = preserve_fields(own.collection, desired_body(own, with_columns=with_columns), entity)
+        current_owners = tuple(str(owner["id"]) for owner in entity.get("owners") or ())
+        if owners and current_owners in ((), resolved.desired.item.read_record(EntityRecord).owners):
+            body["owners"] = owners
         return EntityUpdate(resolved, body, note, set(column_paths(body)) != set(column_paths(entity)))
     raise TargetRejected(f"{own.fqn} was changed concurrently in every attempt to update it", _PRECONDITION_FAILED)
 

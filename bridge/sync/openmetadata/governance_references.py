@@ -107,9 +107,7 @@ class GovernanceReferences:
             if entity := self._client.get(collection, name):
                 return _owner_reference(entity, type_)
         if not self._may_create:
-            raise TargetRejected(
-                f"there is no team or user {name}, and openmetadata.create does not allow creating a team", _NOT_FOUND
-            )
+            raise TargetRejected(f"there is no team or user {name}, and no team may be created", _NOT_FOUND)
         return _owner_reference(self._put("teams", {"name": name, "teamType": "Group"}), "team")
 
     def _owners_by_email(self) -> dict[str, OwnerReference]:

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Literal
 
+from bridge.sync.context import RequestPool
 from bridge.sync.openmetadata.entity_lookup import FoundEntity
-from bridge.sync.request_pool import RequestPool
 from connectors.openmetadata.client import OpenMetadataClient
 from mappers.errors import LineageBridgeError
 from mappers.openmetadata.entity_requests import EntityRequest

@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from bridge.store.database import Database
 from bridge.store.lineage.graph import LineageGraph
+from bridge.sync.context import RequestPool
 from bridge.sync.edge_store import EdgeStore
 from bridge.sync.item_store import SyncItemStore
 from bridge.sync.openmetadata.access_policies import AccessPolicyPusher
@@ -24,7 +25,6 @@ from bridge.sync.openmetadata.profiles import ProfilePusher
 from bridge.sync.openmetadata.quality_checks import QualityCheckPusher
 from bridge.sync.openmetadata.run_statuses import RunStatusPusher
 from bridge.sync.openmetadata.test_results import CheckResultPusher
-from bridge.sync.request_pool import RequestPool
 from bridge.sync.sync_item import DELETION, Completed, Failure, Outcome, RemoteReference, SyncItem, fingerprint
 from bridge.sync.target import BatchResult, ComparedBatch, ExpectedCount, PlanStep, TargetIdentity
 from connectors.openmetadata.client import OpenMetadataClient

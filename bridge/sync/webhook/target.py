@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 from bridge.store.database import Database
 from bridge.store.lineage.graph import LineageGraph
 from bridge.sync.canonical.runs import CanonicalRun, read_runs
-from bridge.sync.context import TargetContext, split_plan
+from bridge.sync.context import RequestPool, TargetContext, split_plan
 from bridge.sync.item_store import SyncItemStore
-from bridge.sync.request_pool import RequestPool
 from bridge.sync.status import read_status
 from bridge.sync.sync_item import Completed, Failure, Outcome, RemoteReference, SyncItem, fingerprint, pushed
 from bridge.sync.target import (

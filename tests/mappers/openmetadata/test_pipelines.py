@@ -17,10 +17,12 @@ from mappers.openmetadata.pipelines import (
     PipelineTask,
     locate_job,
     pipeline_requests,
+    schedule_interval,
 )
 from tests.fuzz.hostile_names import HOSTILE
 from tests.standins.openmetadata import OpenMetadata
 
+ALL_DAYS = {"active": True, "days_of_week": ["all"]}
 MAPPED = ServiceLayout((ServiceMapping("prod", "etl"), ServiceMapping("prod-*", "etl.two")), service="ours")
 
 
@@ -127,3 +129,31 @@ def test_every_job_can_be_created() -> None:
                 assert not client.put(request.collection, request.body).changed
         client.close()
         assert standin.invalid_bodies == []
+
+
+@pytest.mark.parametrize(
+    ("schedule", "interval"),
+    [
+        (ALL_DAYS | {"start_times": ["01:00"]}, "0 1 * * *"),
+        (ALL_DAYS | {"start_times": ["13:05", "01:05"]}, "5 1,13 * * *"),
+        (ALL_DAYS | {"start_mins": ["30", "0"]}, "0,30 * * * *"),
+        ({"active": True, "days_of_week": ["su", "mo"], "start_times": ["00:00"]}, "0 0 * * 0,1"),
+        (ALL_DAYS | {"start_times": ["01:00"], "must_start_times": ["01:10"]}, "0 1 * * *"),
+        (ALL_DAYS | {"start_times": ["01:00", "02:30"]}, "days_of_week: all; start_times: 01:00, 02:30"),
+        (
+            {"active": True, "run_calendar": "WORKDAYS", "start_times": ["01:00"]},
+            "run_calendar: WORKDAYS; start_times: 01:00",
+        ),
+        (
+            ALL_DAYS | {"start_times": ["01:00"], "timezone": "UTC"},
+            "days_of_week: all; start_times: 01:00; timezone: UTC",
+        ),
+        (ALL_DAYS | {"active": False, "start_times": ["01:00"]}, None),
+        ({"active": True, "days_of_week": "odd", "start_times": 5}, "days_of_week: odd; start_times: 5"),
+        (ALL_DAYS | {"start_times": 5}, "days_of_week: all; start_times: 5"),
+        (ALL_DAYS | {"start_times": ["at night"]}, "days_of_week: all; start_times: at night"),
+        ({"active": True}, None),
+    ],
+)
+def test_schedule_is_a_cron_expression_or_text(schedule: dict[str, Any], interval: str | None) -> None:
+    assert schedule_interval(schedule) == interval

@@ -7,7 +7,7 @@ import pytest
 from bridge.store.dirty_marks import mark_all
 from bridge.sync.sync_item import Outcome
 from connectors.marquez.event_log import find_logged_events
-from tests.factories import Json, dataset, facet, job_event, parent, run_event, run_uuid
+from tests.factories import Json, dataset, facet, job_event, parent, run_event, run_uuid, spark_type
 from tests.standins.faults import Fault, error, html
 from tests.standins.marquez import half_written
 from tests.stores import as_bytes
@@ -44,6 +44,23 @@ def test_late_older_run_is_followed_by_end_of_newest_run(synced: MarquezHarness)
     synced.apply(run(2, out="second")).converge()
     assert synced.received_runs() == [(1, "COMPLETE"), (3, "COMPLETE"), (2, "COMPLETE"), (3, "COMPLETE")]
     assert synced.job_io() == (["in"], ["third"])
+
+
+def test_failure_derived_from_an_action_is_reported(synced: MarquezHarness) -> None:
+    action = run_event(
+        "FAIL",
+        2,
+        run=2,
+        job="app.step",
+        run_facets={"parent": parent(1, "app")},
+        job_facets={"jobType": spark_type()},
+    )
+    application = run_event("COMPLETE", 3, run=1, job="app", job_facets={"jobType": spark_type("APPLICATION")})
+    synced.apply(action, application).converge()
+    assert synced.run_state(1) == "COMPLETED"
+    assert [item.reason for item in synced.items_by_kind("run") if item.reason] == [
+        "its last action failed, but it reported success, which Marquez shows"
+    ]
 
 
 def test_late_start_event_does_not_reopen_run(synced: MarquezHarness) -> None:
