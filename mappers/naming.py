@@ -5,6 +5,8 @@ import re
 from mappers.cache import bounded_lru_cache
 
 _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.\-]*):")
+#: Start of the parameters of an address, and the port at its end.
+_PARAMETERS, _PORT = re.compile("[;?]"), re.compile(r":\d+$")
 _SCHEME_ALIASES = {"s3a": "s3", "s3n": "s3", "postgresql": "postgres", "sqlserver": "mssql"}
 #: Systems that update tables in place, so readers cannot be switched from one version to the next.
 _IN_PLACE_SYSTEMS = {
@@ -61,6 +63,20 @@ def last_part(name: str) -> str:
     """Return the last part of a path or table name."""
     path_parts = [part for part in name.split("/") if part]
     return path_parts[-1] if "/" in name and path_parts else name.rpartition(".")[2]
+
+
+def display_namespace(namespace: str, database: str = "") -> str:
+    """Return a short name for people, such as `shop (h2)` for `h2:file:/data/db/shop;MODE=DB2`.
+
+    It consists of the database (or else the last part of the address) and the system.
+    """
+    match = _SCHEME.match(namespace)
+    if match is None:
+        return namespace
+    address = _PARAMETERS.split(namespace[match.end() :], maxsplit=1)[0].rstrip("/")
+    last = _PORT.sub("", address.rpartition("/")[2].rpartition("@")[2])
+    label = database or last
+    return f"{label} ({match.group(1).lower()})" if label else namespace
 
 
 def quote_spark_identifier(name: str) -> str:

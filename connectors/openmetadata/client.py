@@ -128,29 +128,41 @@ class OpenMetadataClient:
         return WriteResult(decode_body(response, self.url), created, created or change != "entityNoChange")
 
     def put_bulk(
-        self, collection: str, bodies: Sequence[JsonObject], row_name: Callable[[JsonObject], str]
+        self,
+        collection: str,
+        bodies: Sequence[JsonObject],
+        row_name: Callable[[JsonObject], str],
+        *,
+        override: bool = False,
     ) -> list[BulkRowResult]:
         """Create or update many entities; rows can be rejected even if the request succeeds.
 
         Servers without bulk requests get one request per entity. A bulk request without a response is not retried,
-        because the server may still be working on the rows.
+        because the server may still be working on the rows. With `override`, a row also replaces description,
+        display name and owners, which the server otherwise keeps; it clears those that the row omits.
         """
         if not self.features().bulk:
             return [BulkRowResult(index, self._put_or_error(collection, body)) for index, body in enumerate(bodies)]
         problems = [self._validation_error(collection, body) for body in bodies]
         valid_bodies = [body for body, problem in zip(bodies, problems, strict=True) if problem is None]
-        errors = self._send_bulk(collection, valid_bodies, row_name) if valid_bodies else {}
+        errors = self._send_bulk(collection, valid_bodies, row_name, override=override) if valid_bodies else {}
         return [
             BulkRowResult(index, problem or errors.get(row_name(body)))
             for index, (body, problem) in enumerate(zip(bodies, problems, strict=True))
         ]
 
     def _send_bulk(
-        self, collection: str, bodies: Sequence[JsonObject], row_name: Callable[[JsonObject], str]
+        self,
+        collection: str,
+        bodies: Sequence[JsonObject],
+        row_name: Callable[[JsonObject], str],
+        *,
+        override: bool,
     ) -> dict[str, str]:
         """Send a bulk request; returns the errors of the rejected rows by row name."""
         response = self._session.request(
-            "bulk", "PUT", f"/{collection}/bulk", member="status", body=bodies, seconds=_BULK_SECONDS,
+            "bulk", "PUT", f"/{collection}/bulk", member="status", body=bodies,
+            params={"overrideMetadata": "true"} if override else None, seconds=_BULK_SECONDS,
             retry_without_response=False,
         )  # fmt: skip
         errors: dict[str, str] = {}

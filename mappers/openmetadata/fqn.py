@@ -13,7 +13,7 @@ _PART = re.compile(r'"((?:[^"]|"")*)"|([^."]+)')
 
 
 class EntityName(NamedTuple):
-    """A valid entity name, and the original name if it is different."""
+    """A valid entity name, and the name to display if it is different."""
 
     name: str
     display_name: str | None = None

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from typing import Literal, NamedTuple
 
-from mappers.naming import source_type
+from mappers.naming import display_namespace, last_part, source_type
 from mappers.openmetadata.fqn import EntityName, entity_name, fqn
 
 EntityType = Literal["table", "container", "topic", "apiEndpoint", "mlmodel"]
@@ -122,16 +122,32 @@ def locate_dataset(layout: ServiceLayout, namespace: str, name: str) -> EntityLo
     kind = _entity_type(scheme, layout)
     service_kind, service_type = _service_kind_and_type(scheme, kind, mapping)
     service = ServiceRef(service_kind, service_type, mapping.service if mapping else layout.service)
-    parents: tuple[str, ...] = ()  # containers, topics and models have no levels between service and entity
+    parents: tuple[EntityName, ...] = ()  # containers, topics and models have no levels between service and entity
     if kind == "table":
-        parents, entity = _table_parents_and_name(scheme, namespace, name, mapping)
+        parent_names, entity = _table_parents_and_name(scheme, namespace, name, mapping)
+        parents = tuple(map(entity_name, parent_names))
+        if mapping is None:
+            parents = (_displayed_database(parents[0], namespace, parent_names[0]), *parents[1:])
     elif kind == "apiEndpoint":
-        parents, entity = (_DEFAULT if mapping else namespace,), name
+        parents, entity = (_displayed_database(entity_name(_DEFAULT if mapping else namespace), namespace, ""),), name
     elif mapping:
         entity = name
     else:
         entity = f"{namespace}/{name.lstrip('/')}"
-    return EntityLocation(kind, service, tuple(map(entity_name, parents)), entity_name(entity))
+    displayed_name = last_part(name) if "/" in name and scheme in _FILE_SCHEMES else name
+    if kind == "table" and scheme not in _FILE_SCHEMES:
+        displayed_name = entity
+    return EntityLocation(kind, service, parents, _with_display_name(entity_name(entity), displayed_name))
+
+
+def _displayed_database(database: EntityName, namespace: str, name: str) -> EntityName:
+    """Add a short display name to the entity of a namespace; `name` may end with the name of its database."""
+    own_name = name.removeprefix(namespace).lstrip("/") if name != namespace else ""
+    return _with_display_name(database, display_namespace(namespace, own_name))
+
+
+def _with_display_name(name: EntityName, display_name: str) -> EntityName:
+    return name if display_name in ("", name.name) else name._replace(display_name=display_name)
 
 
 def _entity_type(scheme: str, layout: ServiceLayout) -> EntityType:

@@ -100,6 +100,13 @@ def full_body(collection: str, entity: JsonObject) -> JsonObject:
     return preserve_fields(collection, body, entity)
 
 
+def overridden_members(entity: JsonObject) -> JsonObject:
+    """Return the members that a request must repeat if it overrides metadata, because it would clear them."""
+    owners = [_reference(owner) for owner in entity.get("owners") or () if not owner.get("inherited")]
+    members = {"description": entity.get("description"), "owners": owners}
+    return {key: value for key, value in members.items() if value}
+
+
 def _to_request_value(key: str, value: Any) -> Any:
     """Convert a value from a response to the form that requests use."""
     if key == "parent":

@@ -5,10 +5,14 @@ from typing import Any
 
 import pytest
 
+from bridge.governance.loaded_asset import LoadedAsset
+from bridge.sync.openmetadata.context import OpenMetadataOptions
+from bridge.sync.sync_item import Outcome
+from mappers.openmetadata.locations import ServiceLayout, ServiceMapping
 from tests.factories import at, dataset, facet, parent, run_event, schema, spark_type, symlinks
 from tests.governance.asset_harness import asset, make_asset_sync, push
 from tests.standins.openmetadata import error
-from tests.sync.openmetadata_harness import OpenMetadataHarness
+from tests.sync.openmetadata_harness import LAYOUT, OpenMetadataHarness
 from tests.sync.other_writers import Person
 
 Json = dict[str, Any]
@@ -107,6 +111,55 @@ def test_generated_description_returns_when_an_asset_drops_its_own() -> None:
         push(make_asset_sync(synced), asset(governance={"tags": ["a"]}))
         synced.converge()
         assert description(synced) == "Written by load from a"
+
+
+FILES = OpenMetadataOptions(ServiceLayout((ServiceMapping("file", "warehouse", "d", "s"), *LAYOUT.mappings)))
+ENRICHED = "warehouse.d.s./data/out/enriched"
+
+
+def display_name(synced: OpenMetadataHarness) -> str | None:
+    text: str | None = synced.entities("table")[ENRICHED].get("displayName")
+    return text
+
+
+def file_asset(**fields: Any) -> LoadedAsset:
+    return asset("/data/out/enriched", "file", **fields)
+
+
+FILE_RUN = run_event(outputs=[dataset("/data/out/enriched", namespace="file", schema=schema("k"))])
+
+
+def test_files_are_displayed_without_their_folder() -> None:
+    with OpenMetadataHarness(FILES) as synced:
+        synced.apply(FILE_RUN).converge()
+        assert display_name(synced) == "enriched"
+
+
+def test_display_name_of_an_asset_replaces_the_generated_one() -> None:
+    with OpenMetadataHarness(FILES) as synced:
+        person = Person(synced.standin)
+        synced.apply(FILE_RUN).converge()
+        team = person.request("PUT", "teams", {"name": "data", "teamType": "Group"})
+        owners = [{"id": team["id"], "type": "team"}]
+        person.patch("table", ENRICHED, {"/description": "by a person", "/owners": owners})
+        for name in ("Trades", "All trades"):
+            push(make_asset_sync(synced), file_asset(display_name=name))
+            table = synced.entities("table")[ENRICHED]
+            assert (table["displayName"], table["description"]) == (name, "by a person")
+            assert [owner["name"] for owner in table["owners"]] == ["data"]
+        push(make_asset_sync(synced), file_asset(governance={"tags": ["a"]}))
+        synced.converge()
+        assert display_name(synced) == "enriched"
+        assert not synced.items_by(Outcome.UNRESOLVED)
+
+
+def test_display_name_of_a_person_is_kept() -> None:
+    with OpenMetadataHarness(FILES) as synced:
+        synced.apply(FILE_RUN).converge()
+        Person(synced.standin).patch("table", ENRICHED, {"/displayName": "Trades of all desks"})
+        push(make_asset_sync(synced), file_asset(display_name="Trades"))
+        assert display_name(synced) == "Trades of all desks"
+        assert [item.kind for item in synced.items_by(Outcome.UNRESOLVED)] == ["governance"]
 
 
 def test_table_shows_the_newest_run_of_its_writers() -> None:

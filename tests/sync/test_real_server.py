@@ -259,7 +259,14 @@ def test_display_name_is_set_where_there_is_none() -> None:
         assert (table["displayName"], table["description"]) == ("Trades", "All trades.")
         assert table["columns"][0]["description"] == "the key"
         assert synced.items_by(Outcome.UNRESOLVED) == []
-        synced.apply(governed(2, displayName="All trades", description="All trades.")).converge()
+        assert synced.calls_of_next_round() == {}
+
+
+def test_older_server_keeps_a_display_name() -> None:
+    with OpenMetadataHarness() as synced:
+        synced.standin.app.version = "1.13.1"
+        synced.apply(write_run(), governed(1, displayName="Trades")).converge()
+        synced.apply(governed(2, displayName="All trades")).converge()
         assert synced.entities("table")[T]["displayName"] == "Trades"
         [item] = synced.items_by_kind("governance")
         assert (item.outcome, item.reason) == (

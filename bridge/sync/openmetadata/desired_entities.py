@@ -38,6 +38,8 @@ class EntityRecord(ItemRecord, frozen=True):
     description: str | None = None
     #: Descriptions that a push may have written.
     attempted_descriptions: tuple[str, ...] = ()
+    #: Display name as sent.
+    display_name: str | None = None
     #: Ids of the owners as sent; different ones were set by a user.
     owners: tuple[str, ...] = ()
     #: Version of the columns that this bridge pushed, or the columns of a foreign entity.

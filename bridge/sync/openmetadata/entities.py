@@ -193,6 +193,7 @@ class EntityPusher:
                 continue
             record = EntityRecord(
                 description=update.body.get("description"),
+                display_name=update.body.get("displayName"),
                 shape=_columns_version(update),
                 tasks=_task_names(update.body),
                 owners=tuple(str(owner["id"]) for owner in update.body.get("owners", ())),

@@ -36,7 +36,7 @@ from mappers.governance.merge import FieldPath, FieldValue, FieldValues, MergePo
 from mappers.governance.merge_base import RemoteChanges, encode_fields, next_base, remote_changes
 from mappers.openmetadata import governance as mapped
 from mappers.openmetadata.governance_patch import build_patch
-from mappers.openmetadata.preserved_fields import READ_FIELDS, full_body
+from mappers.openmetadata.preserved_fields import READ_FIELDS, full_body, overridden_members
 
 _PRECONDITION_FAILED = 412
 _MAX_ATTEMPTS = 3
@@ -65,8 +65,8 @@ class GovernancePusher:
     def push(self, items: Sequence[SyncItem]) -> BatchResult:
         results = self._ctx.push_each(self._plan(items), self._push_entity)
         to_verify = parents_to_verify("dataset", results, {item.key: item.key for item in items})
-        # without the description of the asset file, the generated description applies again
-        to_verify |= {("dataset", result.item.key) for result in results if _withdrew_description(result)}
+        # without the texts of the asset file, the generated texts apply again
+        to_verify |= {("dataset", result.item.key) for result in results if _withdrew_text(result)}
         return BatchResult(results, to_verify=to_verify)
 
     def diff(
@@ -120,7 +120,7 @@ class GovernancePusher:
             governance.score,
             base.for_entity(remote.id),
             content_fingerprint,
-            entities.own_descriptions(item.key),
+            entities.own_values(item.key),
         )
 
     def _push_entity(self, desired: DesiredGovernance) -> Completed | Failure:
@@ -197,9 +197,9 @@ class GovernancePusher:
     ) -> GovernanceChange:
         """Determine the local changes since the merge base; leaves remote changes alone."""
         remote_fields = mapped.entity_fields(entity)
-        is_own_description = remote_fields.get(mapped.DESCRIPTION) in desired.own_descriptions
-        if is_own_description and mapped.DESCRIPTION not in desired.base.sent:
-            del remote_fields[mapped.DESCRIPTION]
+        for path, own_values in desired.own_values.items():
+            if path not in desired.base.sent and remote_fields.get(path) in own_values:
+                del remote_fields[path]
         desired, problems = without_missing_columns(desired, entity)
         owners, owner_problems = find_all(sorted(as_set(desired.local.get(mapped.OWNERS))), references.owner)
         problems += owner_problems
@@ -251,14 +251,25 @@ class GovernancePusher:
         }
 
     def _set_display_name(self, desired: DesiredGovernance, entity: JsonObject, name: FieldValue) -> JsonObject:
-        """Set a missing display name with a PUT, because bots may not PATCH it by default."""
-        if not name or entity.get("displayName"):
+        """Set the display name with a PUT, because bots may not PATCH it by default.
+
+        A PUT keeps an existing display name; only a bulk request, which needs OpenMetadata 2.0, replaces it.
+        """
+        is_replaced = bool(entity.get("displayName"))
+        if not (name or is_replaced) or (is_replaced and not self._ctx.client.features().override_metadata):
             return entity
         collection = COLLECTIONS[desired.remote.type]
-        current = self._ctx.client.get(collection, desired.remote.name, *READ_FIELDS[collection])
+        current = self._ctx.client.get(collection, desired.remote.name, *READ_FIELDS[collection], "owners")
         if current is None:
             raise TargetUnavailable(f"{desired.remote.name} does not exist", NOT_FOUND)
-        self._ctx.client.put(collection, full_body(collection, current) | {"displayName": name})
+        body = full_body(collection, current) | ({"displayName": name} if name else {})
+        if is_replaced:
+            body |= overridden_members(current)
+            [row] = self._ctx.client.put_bulk(collection, [body], lambda _: desired.remote.name, override=True)
+            if row.error:
+                raise TargetRejected(row.error, 0)
+        else:
+            self._ctx.client.put(collection, body)
         return self._read(desired)
 
     def _completed(self, desired: DesiredGovernance, change: GovernanceChange, entity: JsonObject) -> Completed:
@@ -291,11 +302,12 @@ class GovernancePusher:
         )
 
 
-def _withdrew_description(result: Completed | Failure) -> bool:
+def _withdrew_text(result: Completed | Failure) -> bool:
     if not isinstance(result, Completed) or not isinstance(result.record, GovernanceRecord):
         return False
     previous_base = result.item.read_record(GovernanceRecord).base
-    return mapped.DESCRIPTION in previous_base.sent and mapped.DESCRIPTION not in result.record.base.sent
+    withdrawn = previous_base.sent.keys() - result.record.base.sent.keys()
+    return not withdrawn.isdisjoint((mapped.DESCRIPTION, mapped.DISPLAY_NAME))
 
 
 def _equal_when_stored(local: FieldValues, remote_fields: FieldValues) -> dict[FieldPath, FieldValue]:

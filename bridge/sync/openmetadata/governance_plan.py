@@ -1,6 +1,7 @@
 """Plans a governance change: diff, missing references, messages."""
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 import msgspec
@@ -46,8 +47,8 @@ class DesiredGovernance(NamedTuple):
     score: float | None
     base: MergeBase
     fingerprint: bytes
-    #: Descriptions that were sent with the entity; they give way to the description of the asset file.
-    own_descriptions: frozenset[str] = frozenset()
+    #: Texts that were sent with the entity, by field; they give way to those of the asset file.
+    own_values: Mapping[FieldPath, Container[FieldValue]] = MappingProxyType({})
     request: None = None
 
 

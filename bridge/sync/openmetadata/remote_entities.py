@@ -1,6 +1,6 @@
 """Entities of datasets and jobs in OpenMetadata, with their columns."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from bridge.store.database import Database
@@ -8,7 +8,9 @@ from bridge.sync.canonical.datasets import read_datasets
 from bridge.sync.item_store import SyncItemStore
 from bridge.sync.openmetadata.desired_entities import EntityRecord
 from bridge.sync.sync_item import EXCLUDED, Outcome, RemoteReference, SyncItem
+from mappers.governance.merge import FieldPath
 from mappers.openmetadata.columns import nest_columns
+from mappers.openmetadata.governance import DESCRIPTION, DISPLAY_NAME
 from mappers.openmetadata.lineage_details import EdgeEndpoint
 
 #: Kinds of entities that have columns.
@@ -45,10 +47,12 @@ class RemoteEntities:
         item = self.datasets.get(key) or self.jobs.get(key)
         return item is not None and item.remote is None and item.outcome == Outcome.UNRESOLVED
 
-    def own_descriptions(self, key: bytes) -> frozenset[str]:
-        """Return the descriptions of a dataset that were sent with its entity; they may be generated."""
-        item = self.datasets.get(key)
-        return item.read_record(EntityRecord).own_descriptions if item else frozenset()
+    def own_values(self, key: bytes) -> Mapping[FieldPath, frozenset[str]]:
+        """Return the descriptions and the display name of a dataset that were sent with its entity."""
+        if key not in self.datasets:
+            return {}
+        record = self.datasets[key].read_record(EntityRecord)
+        return {DESCRIPTION: record.own_descriptions, DISPLAY_NAME: frozenset(filter(None, [record.display_name]))}
 
     def endpoint(self, key: bytes) -> EdgeEndpoint:
         """Return the entity and columns of an edge endpoint, which must be in OpenMetadata."""

@@ -1,5 +1,7 @@
 """Locations of datasets of all supported systems."""
 
+from typing import Literal
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -93,3 +95,24 @@ def test_files_can_be_containers() -> None:
 def test_longest_mapping_wins_in_any_order() -> None:
     mappings = {find_mapping(order, "postgres://pg:5432") for order in (MAPPED.mappings, MAPPED.mappings[::-1])}
     assert mappings == {MAPPED.mappings[0]}
+
+
+@pytest.mark.parametrize(
+    ("namespace", "name", "files_as", "display_names"),
+    [
+        ("file", "/data/out/enriched", "table", [None, None, "enriched"]),
+        ("s3://lake", "curated/orders", "table", ["lake (s3)", None, "orders"]),
+        ("s3://lake", "curated/orders", "container", ["orders"]),
+        ("h2:file:/data/db/shop;MODE=DB2", "PUBLIC.ORDERS", "table", ["shop (h2)", None, None]),
+        ("postgres://h:5432", "shop.public.orders", "table", ["shop (postgres)", None, None]),
+        ("mysql://h:3306", "shop.orders", "table", ["h (mysql)", None, None]),
+        ("kafka://h:9092", "orders.v1", "table", ["orders.v1"]),
+        ("https://api.example.com", "/v1/users", "table", ["api.example.com (https)", None]),
+        ("file", "/a::b", "table", [None, None, "a::b"]),
+    ],
+)
+def test_long_names_have_short_display_names(
+    namespace: str, name: str, files_as: Literal["table", "container"], display_names: list[str | None]
+) -> None:
+    location = locate_dataset(ServiceLayout(files_as=files_as), namespace, name)
+    assert [part.display_name for part in (*location.parents, location.name)] == display_names
