@@ -35,15 +35,15 @@ class MergedConfigFiles(NamedTuple):
 
 def read_config_files(paths: list[Path]) -> MergedConfigFiles:
     """Read and merge files; later files override individual keys of earlier files."""
-    merged = MergedConfigFiles({}, {}, [])
+    merged_files = MergedConfigFiles({}, {}, [])
     for path in paths:
         try:
-            values = _read_config_file(path, merged)
+            values = _read_config_file(path, merged_files)
         except ConfigError as error:
-            merged.problems.append(ConfigProblem((), str(error)))
+            merged_files.problems.append(ConfigProblem((), str(error)))
         else:
-            _merge_into(merged.values, values)
-    return merged
+            _merge_into(merged_files.values, values)
+    return merged_files
 
 
 def _read_config_file(path: Path, merged: MergedConfigFiles) -> dict[str, Any]:

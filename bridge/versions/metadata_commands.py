@@ -65,12 +65,12 @@ class RegisterDefinitionCommand(Command[DefinitionVersion], frozen=True, kw_only
         with ctx.registry.transaction():
             if self.definition is not None:
                 actor = ctx.actor(self.by)
-                registered = definitions.register(
+                registered_definition = definitions.register(
                     self.kind, self.namespace, self.name, self.definition, actor, version=self.version
                 )
             elif self.version is None:
                 raise InvalidParameter("specify a definition, or the version to activate", "definition")
             else:
                 process = process_id(definitions.org, self.kind, self.namespace, self.name)
-                registered = definitions.activate(process, self.version)
-        return definition_version(registered)
+                registered_definition = definitions.activate(process, self.version)
+        return definition_version(registered_definition)

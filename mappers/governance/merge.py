@@ -7,7 +7,7 @@ Sets are merged element by element and never conflict, because an element is eit
 that both sides changed to different values is a conflict, which a person or a policy must resolve.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 #: Value of a field, or None if the field is not set.
@@ -99,8 +99,3 @@ def equal_values(left: FieldValue, right: FieldValue) -> bool:
 
 def _is_number(value: FieldValue) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def format_paths(paths: Iterable[FieldPath]) -> list[str]:
-    """Join the names of each path with dots."""
-    return [".".join(path) for path in paths]
