@@ -12,12 +12,12 @@ from bridge.bootstrap.targets import make_openmetadata_sync, tag_vocabulary
 from bridge.clock import now_micros
 from bridge.governance.applier import AssetApplier
 from bridge.governance.asset_sync import AssetSync
+from bridge.governance.change_events import ChangeEventReader
 from bridge.governance.contracts import ContractChecker
 from bridge.governance.remote_changes import RemoteChangeImporter
 from bridge.governance.watcher import AssetWatcher
 from bridge.settings.model import Settings
 from bridge.sync.item_store import SyncItemStore
-from bridge.sync.openmetadata.change_events import ChangeEventReader
 from bridge.sync.openmetadata.target import OpenMetadataTarget
 
 

@@ -9,9 +9,9 @@ import structlog
 
 from bridge.governance.applier import AssetApplier
 from bridge.governance.asset_files import AssetLoader, FileStamp, file_stamp
+from bridge.governance.change_events import ChangeEventReader
 from bridge.governance.contracts import ContractCheck, ContractChecker
 from bridge.governance.remote_changes import RemoteChangeImporter
-from bridge.sync.openmetadata.change_events import ChangeEventReader
 from mappers.errors import LineageBridgeError, TransientError
 
 _log = structlog.get_logger()

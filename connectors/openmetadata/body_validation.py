@@ -42,9 +42,12 @@ _MODELS = {
     "roles": "api.teams.createRole.CreateRoleRequest",
     "policies": "api.policies.createPolicy.CreatePolicyRequest",
     "tableProfile": "api.data.createTableProfile.CreateTableProfileRequest",
+    "pipelineObservability": "type.pipelineObservability.PipelineObservability",
+    "dataContracts": "api.data.createDataContract.CreateDataContractRequest",
 }
 #: Collections whose bodies are validated; besides entities: `lineage` (one edge), `pipelineStatus` (one status),
-#: `testCaseResult` (one result) and `tableProfile` (the profile of a table and its columns).
+#: `testCaseResult` (one result), `tableProfile` (the profile of a table and its columns) and `pipelineObservability`
+#: (the last run of a pipeline).
 VALIDATED_COLLECTIONS = frozenset(_MODELS)
 _PACKAGE = "metadata"
 _RENAMING_MODULE = "metadata.ingestion.models.custom_pydantic"

@@ -323,8 +323,15 @@ class OpenMetadataClient:
 
     def put_last_run(self, table_id: str, pipeline: str, body: JsonObject) -> None:
         """Write the last run of a pipeline that writes a table; runs of other pipelines are kept."""
+        if problem := self._validation_error("pipelineObservability", body):
+            raise TargetRejected(problem, 0)
         path = f"/tables/{table_id}/pipelineObservability/{quote(pipeline, safe='')}"
         self._session.request("put last run", "PUT", path, body=body)
+
+    def entity_contract(self, entity_type: str, entity_id: str) -> JsonObject | None:
+        """Fetch the data contract of an entity, or return None if it has none."""
+        params = {"entityId": entity_id, "entityType": entity_type}
+        return self._session.get_or_none("get contract", "/dataContracts/entity", params)
 
     def profiles(self, table: str, start: int, end: int) -> list[JsonObject] | None:
         """Fetch the profiles of a table between two times, or return None if the table does not exist."""

@@ -18,6 +18,8 @@ class ServerFeatures(NamedTuple):
     rich_statuses: bool
     #: Tables show the last run of the pipelines that write them.
     pipeline_observability: bool
+    #: Tables and other entities have data contracts.
+    data_contracts: bool
     #: A bulk request can replace display names.
     override_metadata: bool
     #: Edges are written and read by name instead of id.
@@ -43,6 +45,7 @@ def server_features(version: str) -> ServerFeatures:
         status_bulk=numbers >= (1, 11),
         rich_statuses=numbers >= (1, 10),
         pipeline_observability=numbers >= (1, 13),
+        data_contracts=numbers >= (2, 0),
         override_metadata=numbers >= (2, 0),
         edges_by_name=numbers >= (2, 0),
         verified=numbers == _VERIFIED,

@@ -8,11 +8,11 @@ import pytest
 import yaml
 
 from bridge.governance.asset_files import load_assets
+from bridge.governance.change_events import ChangeEventReader
 from bridge.governance.loaded_asset import LoadedAsset
 from bridge.governance.pull import plan_file_edits, write_file
 from bridge.governance.remote_changes import RemoteChangeImporter
 from bridge.governance.watcher import AssetWatcher
-from bridge.sync.openmetadata.change_events import ChangeEventReader
 from connectors.openmetadata.client import OpenMetadataClient
 from connectors.session import StaticToken
 from mappers.openmetadata.governance import TagVocabulary

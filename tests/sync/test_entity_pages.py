@@ -9,7 +9,7 @@ from bridge.governance.loaded_asset import LoadedAsset
 from bridge.sync.openmetadata.context import OpenMetadataOptions
 from bridge.sync.sync_item import Outcome
 from mappers.openmetadata.locations import ServiceLayout, ServiceMapping
-from tests.factories import at, dataset, facet, parent, run_event, schema, spark_type, symlinks
+from tests.factories import at, dataset, dataset_event, facet, parent, run_event, schema, spark_type, symlinks
 from tests.governance.asset_harness import asset, make_asset_sync, push
 from tests.standins.openmetadata import error
 from tests.sync.openmetadata_harness import LAYOUT, OpenMetadataHarness
@@ -242,3 +242,74 @@ def test_rejected_last_run_becomes_a_dead_letter() -> None:
         synced.apply(write_run(0, 1)).converge()
         [item] = synced.items_by_kind("last_run")
         assert (item.outcome, "no" in str(item.reason)) == ("dead", True)
+
+
+CONTRACT = {
+    "version": "2",
+    "columns": [{"name": "k", "type": "bigint", "required": True}, {"name": "v", "type": "decimal(10,2)"}],
+}
+
+
+def with_contract(second: float, contract: Json | None, **sla: Any) -> Json:
+    content = {"_deleted": True} if contract is None else contract
+    return dataset_event(
+        second, dataset("t", lineageBridge_contract=facet(**content), lineageBridge_sla=facet(**sla))
+    )
+
+
+def contracts(synced: OpenMetadataHarness) -> list[Json]:
+    return list(synced.standin.store.contracts.values())
+
+
+def test_contract_of_an_asset_is_a_data_contract() -> None:
+    with OpenMetadataHarness() as synced:
+        written = run_event(outputs=[dataset("t", schema=schema("k", "v"))])
+        sla = {"expected_by": "06:30", "timezone": "Europe/London", "freshness": "90m"}
+        synced.apply(written, with_contract(1, CONTRACT, **sla)).converge()
+        [contract] = contracts(synced)
+        assert contract["entity"] == {"id": synced.entities("table")[T]["id"], "type": "table"}
+        assert [(column["name"], column["dataType"]) for column in contract["schema"]] == [
+            ("k", "BIGINT"),
+            ("v", "DECIMAL"),
+        ]
+        assert contract["sla"] == {
+            "availabilityTime": "06:30 Europe/London",
+            "maxLatency": {"value": 90, "unit": "minute"},
+        }
+        assert synced.calls_of_next_round() == {}
+
+
+def test_contract_follows_its_asset() -> None:
+    with OpenMetadataHarness() as synced:
+        synced.apply(
+            run_event(outputs=[dataset("t", schema=schema("k", "v"))]), with_contract(1, CONTRACT)
+        ).converge()
+        synced.apply(with_contract(2, {**CONTRACT, "version": "3"})).converge()
+        [contract] = contracts(synced)
+        assert "version 3" in contract["description"]
+        synced.apply(with_contract(3, None)).converge()
+        assert contracts(synced) == []
+        synced.apply(with_contract(4, CONTRACT)).converge()
+        assert len(contracts(synced)) == 1
+
+
+def test_contract_leaves_out_columns_that_the_table_lacks() -> None:
+    with OpenMetadataHarness() as synced:
+        synced.apply(run_event(outputs=[dataset("t", schema=schema("k"))]), with_contract(1, CONTRACT)).converge()
+        [contract], [item] = contracts(synced), synced.items_by_kind("contract")
+        assert [column["name"] for column in contract["schema"]] == ["k"]
+        assert item.reason == "the dataset lacks columns of its contract: v"
+        synced.apply(run_event(second=5, run=2, outputs=[dataset("t", schema=schema("k", "v"))])).converge()
+        assert len(contracts(synced)[0]["schema"]) == 2
+
+
+def test_contract_of_a_person_is_left_alone() -> None:
+    with OpenMetadataHarness() as synced:
+        synced.apply(run_event(outputs=[dataset("t", schema=schema("k", "v"))])).converge()
+        table = synced.entities("table")[T]
+        theirs = {"name": "theirs", "entity": {"id": table["id"], "type": "table"}}
+        Person(synced.standin).request("PUT", "dataContracts", theirs)
+        synced.apply(with_contract(1, CONTRACT)).converge()
+        assert [contract["name"] for contract in contracts(synced)] == ["theirs"]
+        [item] = synced.items_by(Outcome.UNRESOLVED)
+        assert item.reason == f"{T} has a data contract of its own: theirs"

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from bridge.store.database import Database
-from bridge.store.governance_facets import EXPECTATIONS, datasets_with_facet, read_facet_texts
+from bridge.store.governance_facets import CONTRACT, EXPECTATIONS, datasets_with_facet, read_facet_texts
 from bridge.store.identity_groups import group_ids, member_ids
 from bridge.store.job_families import family_members, logical_jobs
 from bridge.store.lineage.evidence import NO_TIME_LIMIT, EdgeEvidenceReader
@@ -151,7 +151,7 @@ class OpenMetadataAffectedItems:
         profiles = self._items.find_by_key_prefix("profile", relocated_ids)
         affected = {("lineage", key) for key in targets} | {("profile", key) for key in profiles}
         affected |= checks | self._stored("result", results) | self._stored("governance", relocated)
-        affected |= self._stored("last_run", relocated)
+        affected |= self._stored("last_run", relocated) | self._stored("contract", datasets)
         return affected | self._stored("run", self._runs_using(member_ids(self._db, self._org, datasets)))
 
     def _runs_using(self, datasets: set[bytes]) -> set[bytes]:
@@ -165,19 +165,25 @@ class OpenMetadataAffectedItems:
 
     def _check_items(self, marks: Mapping[str, set[bytes]]) -> set[ItemKey]:
         """Return checks that may have been removed from asset files, and removed checks that have new results."""
-        changed = group_ids(self._db, self._org, marks.get("dataset", set())).values()
-        with_expectations = datasets_with_facet(self._db, self._org, set(changed), EXPECTATIONS)
+        changed = set(group_ids(self._db, self._org, marks.get("dataset", set())).values())
+        with_expectations = datasets_with_facet(self._db, self._org, changed, EXPECTATIONS)
         checks = self._stored("check", checks_of_datasets(self._db, self._org, with_expectations))
         reported = self._items.get("check", checks_of_results(self._db, self._org, marks.get("result", set())))
         return checks | {("check", key) for key, item in reported.items() if item.outcome == Outcome.UNWANTED}
 
     def _governance_items(self, marks: Mapping[str, set[bytes]]) -> set[ItemKey]:
-        """Return datasets that have or had a governance facet, and datasets with new check results."""
+        """Return datasets that have or had a governance or contract facet, and datasets with new check results."""
         datasets = marks.get("dataset", set())
         with_governance = datasets_with_governance(self._db, self._org, datasets)
         groups = with_governance | datasets_with_results(self._db, self._org, marks.get("result", set()))
+        changed = set(group_ids(self._db, self._org, datasets).values())
+        contracts = {("contract", key) for key in datasets_with_facet(self._db, self._org, changed, CONTRACT)}
         access = {("access", ACCESS_POLICIES_KEY)} if with_governance else set()
-        return access | {("governance", key) for key in groups | self._items.get("governance", datasets).keys()}
+        return (
+            access
+            | contracts
+            | {("governance", key) for key in groups | self._items.get("governance", datasets).keys()}
+        )
 
     def _run_items(self, runs: set[bytes]) -> tuple[set[ItemKey], list[bytes]]:
         """Return affected run items, and the logical job of each logical run.

@@ -14,6 +14,7 @@ from bridge.sync.openmetadata.access_policies import AccessPolicyPusher
 from bridge.sync.openmetadata.affected_items import OpenMetadataAffectedItems
 from bridge.sync.openmetadata.comparison import OpenMetadataComparison
 from bridge.sync.openmetadata.context import OpenMetadataContext, OpenMetadataOptions, retry_if_missing
+from bridge.sync.openmetadata.data_contracts import DataContractPusher
 from bridge.sync.openmetadata.deletions import EntityDeleter, entity_to_delete
 from bridge.sync.openmetadata.desired_entities import DesiredEntity, desired_datasets, desired_pipelines
 from bridge.sync.openmetadata.entities import EntityPusher
@@ -42,6 +43,7 @@ _OPTIONS = {
     "result": "publish_quality_results",
     "profile": "publish_profiling_metrics",
     "governance": "sync_governance_metadata",
+    "contract": "sync_governance_metadata",
     "access": "sync_governance_metadata",
 }
 #: Kinds to whose entities other items refer.
@@ -64,12 +66,13 @@ class OpenMetadataTarget:
         "result": _CHECK_BATCH,
         "profile": _CHECK_BATCH,
         "governance": _CHECK_BATCH,
+        "contract": _CHECK_BATCH,
         "access": 1,
         DELETION: _DELETION_BATCH,
     }
     compared_kinds: AbstractSet[str] = frozenset({"dataset", "job", "lineage", "run", "check", "result", "profile"})
     slow_kinds: AbstractSet[str] = frozenset(
-        {"lineage", "run", "last_run", "check", "result", "profile", "governance"}
+        {"lineage", "run", "last_run", "check", "result", "profile", "governance", "contract"}
     )
     min_intervals: Mapping[str, int] = MappingProxyType({"last_run": 60})
 
@@ -106,6 +109,7 @@ class OpenMetadataTarget:
             "result": results.push,
             "profile": profiles.push,
             "governance": self.governance.push,
+            "contract": DataContractPusher(ctx).push,
             "access": AccessPolicyPusher(ctx).push,
             DELETION: self._deleter.push,
         }

@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 
 from connectors.openmetadata import body_validation
 from mappers.canonical.columns import SchemaColumn
+from mappers.openmetadata.data_contracts import data_contract
 from mappers.openmetadata.entity_requests import DatasetContent, EntityRequest, dataset_requests
 from mappers.openmetadata.lineage_details import ColumnEdge, EdgeEndpoint, lineage_details
 from mappers.openmetadata.locations import CUSTOM_SERVICES, ServiceLayout, ServiceMapping, locate_dataset
+from mappers.openmetadata.pipeline_status import last_run
 from mappers.openmetadata.pipelines import PipelineContent, PipelineTask, locate_job, pipeline_requests
 from tests.fuzz.hostile_names import HOSTILE
 
@@ -139,6 +141,27 @@ def test_edges_are_valid(column: str, function: str) -> None:
         },
     }
     assert body_validation.validation_error("lineage", {"edge": edge}) is None
+
+
+@installed
+@pytest.mark.parametrize("status", ["STARTED", "SUCCESS", "FAILED", "CANCELLED", "UNKNOWN"])
+def test_last_runs_are_valid(status: str) -> None:
+    body = last_run(ENTITY_ID, "etl.daily", status, 1_795_000_000_000)
+    assert body_validation.validation_error("pipelineObservability", body) is None
+
+
+@installed
+@pytest.mark.parametrize(
+    "sla", [{}, {"expected_by": "06:30"}, {"freshness": "90s"}, {"freshness": "2d", "timezone": "Europe/London"}]
+)
+@pytest.mark.parametrize("retention_days", [None, 30])
+def test_data_contracts_are_valid(sla: dict[str, Any], retention_days: int | None) -> None:
+    columns = [{"name": column.name} | ({"type": column.type} if column.type else {}) for column in COLUMNS]
+    contract = {"version": "2", "columns": columns}
+    names = {column.name for column in COLUMNS}
+    body = data_contract("table", ENTITY_ID, contract, sla, retention_days, names)
+    assert len(body["schema"]) == len(COLUMNS)
+    assert body_validation.validation_error("dataContracts", body) is None
 
 
 def test_every_written_collection_is_validated() -> None:

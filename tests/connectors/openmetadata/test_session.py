@@ -262,7 +262,9 @@ def test_version_is_requested_again_after_outage(make_target: MakeTarget) -> Non
 def test_server_features_of_version(
     version: str, bulk: bool, rich: bool, last_runs: bool, by_name: bool, verified: bool
 ) -> None:
-    assert server_features(version) == ServerFeatures(bulk, bulk, rich, last_runs, by_name, by_name, verified)
+    assert server_features(version) == ServerFeatures(
+        bulk, bulk, rich, last_runs, by_name, by_name, by_name, verified
+    )
 
 
 class Clock:

@@ -44,6 +44,8 @@ class Store:
         self.profiles: dict[str, Profiles] = {}
         #: Last runs by table id and name of the pipeline. No recording covers them.
         self.last_runs: dict[str, dict[str, Data]] = {}
+        #: Data contracts by id. No recording covers them.
+        self.contracts: dict[str, Data] = {}
         #: Labels of soft-deleted tags: tag id -> (entity, FQN of the entity or column, label).
         self.removed_labels: dict[str, list[tuple[Entity, str, Data]]] = {}
         self.events = EventLog()
