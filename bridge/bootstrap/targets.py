@@ -1,6 +1,6 @@
 """Builds targets and reconcilers from the settings."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from typing import NamedTuple
 
@@ -20,13 +20,16 @@ from bridge.sync.item_store import SyncItemStore
 from bridge.sync.lease import Heartbeat, WorkerLease
 from bridge.sync.marquez.target import MarquezTarget
 from bridge.sync.openmetadata.context import OpenMetadataOptions
-from bridge.sync.openmetadata.target import OpenMetadataTarget
+from bridge.sync.openmetadata.target import OpenMetadataTarget, Relocation
 from bridge.sync.reconciler import Reconciler
 from bridge.sync.target import SyncTarget
 from bridge.sync.webhook.target import WebhookTarget
 from connectors.webhook.client import WebhookClient
 from mappers.openmetadata.governance import TagVocabulary
 from mappers.openmetadata.locations import ServiceLayout, ServiceMapping
+
+#: Entities that are moved in one batch.
+_MOVES_PER_PUSH = 200
 
 
 def make_reconciler(
@@ -95,6 +98,42 @@ def make_openmetadata_sync(
     items = SyncItemStore(parts.db, settings.org, OpenMetadataTarget.name, now_micros)
     target = OpenMetadataTarget(parts.db, settings.org, client, openmetadata_options(settings), items, now_micros)
     return OpenMetadataSync(target, parts.build_reconciler(target, items), items)
+
+
+class RelocationRun(NamedTuple):
+    """Moves entities of an earlier layout in OpenMetadata."""
+
+    target: OpenMetadataTarget
+    reconciler: Reconciler
+
+    def moves(self) -> list[Relocation]:
+        return list(self.target.relocations())
+
+    def make(self, moves: Sequence[Relocation]) -> None:
+        """Create the entities at their new locations; the reconciler then moves what refers to them."""
+        self.reconciler.enable()
+        keys = [move.key for move in moves]
+        for i in range(0, len(keys), _MOVES_PER_PUSH):
+            self.reconciler.push_now("dataset", keys[i : i + _MOVES_PER_PUSH])
+
+    def close(self) -> None:
+        self.reconciler.close()
+
+
+def open_relocation(settings: Settings, on_call: Callable[[str], None]) -> RelocationRun:
+    """Open a relocation. The limit of deletions does not apply to the entities that it moves."""
+    with closing(_open_relocation(settings, on_call, 0)) as relocation:
+        count = len(relocation.moves())
+    return _open_relocation(settings, on_call, settings.openmetadata.most_deletions + count)
+
+
+def _open_relocation(settings: Settings, on_call: Callable[[str], None], max_deletions: int) -> RelocationRun:
+    parts = _open_reconciler_parts(settings, TargetName.openmetadata, on_call, lambda _: None, lambda _: None)
+    client = make_openmetadata_client(settings.openmetadata, parts.on_call, parts.on_failed_call)
+    items = SyncItemStore(parts.db, settings.org, OpenMetadataTarget.name, now_micros)
+    options = openmetadata_options(settings)._replace(relocate=True, max_deletions=max_deletions)
+    target = OpenMetadataTarget(parts.db, settings.org, client, options, items, now_micros)
+    return RelocationRun(target, parts.build_reconciler(target, items))
 
 
 def _make_marquez_target(settings: Settings, parts: _ReconcilerParts, items: SyncItemStore) -> MarquezTarget:

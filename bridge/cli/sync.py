@@ -25,6 +25,7 @@ from bridge.settings.target_names import TargetName, enabled_targets
 
 if TYPE_CHECKING:
     from bridge.queries.sync_items import SyncExplanation
+    from bridge.settings.model import Settings
     from bridge.sync.reconciler import Reconciler
 
 
@@ -110,6 +111,36 @@ def push(
 
 
 @sync.command()
+def relocate(
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the moves without making them")] = False,
+    output: OutputOption = OutputFormat.text,
+    config: Config = None,
+) -> None:
+    """Move tables that an earlier version created in OpenMetadata into the schemas of the current layout.
+
+    What people edited moves along; the old tables are soft-deleted.
+    """
+    from bridge.bootstrap.targets import open_relocation
+
+    settings = _settings_of_enabled_target(config, TargetName.openmetadata)
+    calls: Counter[str] = Counter()
+    with closing(open_relocation(settings, lambda kind: calls.update([kind]))) as relocation:
+        moves = relocation.moves()
+        lines = [f"move {move.from_name} -> {move.to_name}" for move in moves]
+        answer = {"moves": [{"from": move.from_name, "to": move.to_name} for move in moves]}
+        if dry_run or not moves:
+            lines.append(f"{len(moves)} tables to move")
+            print_result(answer, map(escape, lines), as_json=output is OutputFormat.json)
+            return
+        relocation.reconciler.probe()
+        relocation.make(moves)
+        as_json = output is OutputFormat.json
+        if not as_json:
+            typer.echo(f"moved {len(moves) - len(relocation.moves())} of {len(moves)} tables")
+        _push_and_report(relocation.reconciler, TargetName.openmetadata, calls, as_json=as_json)
+
+
+@sync.command()
 def status(
     target: Target = None,
     output: OutputOption = OutputFormat.text,
@@ -182,8 +213,19 @@ def open_reconciler(
     config: Config, target: TargetName, calls: Counter[str], allow_delete: int | None = None
 ) -> "Reconciler":
     """Open the reconciler of a target, which counts its requests in `calls`. Raises ConfigError if it is disabled."""
-    settings = load_settings(config)
+    settings = _settings_of_enabled_target(config, target)
     from bridge.bootstrap.targets import make_reconciler, open_dead_letters
+
+    if allow_delete is not None:
+        openmetadata = settings.openmetadata.model_copy(update={"most_deletions": allow_delete})
+        settings = settings.model_copy(update={"openmetadata": openmetadata})
+        with closing(open_dead_letters(settings, target)) as dead_letters:
+            dead_letters.retry_deletions()
+    return make_reconciler(settings, target, lambda kind: calls.update([kind]))
+
+
+def _settings_of_enabled_target(config: Config, target: TargetName) -> "Settings":
+    settings = load_settings(config)
     from bridge.log import configure_log
     from connectors.errors import ConfigError
 
@@ -192,12 +234,7 @@ def open_reconciler(
             f"{target}.enabled is false: set it to true ({_SETUP_HINTS[target]}) and pass the file with --config"
         )
     configure_log(settings.log)
-    if allow_delete is not None:
-        openmetadata = settings.openmetadata.model_copy(update={"most_deletions": allow_delete})
-        settings = settings.model_copy(update={"openmetadata": openmetadata})
-        with closing(open_dead_letters(settings, target)) as dead_letters:
-            dead_letters.retry_deletions()
-    return make_reconciler(settings, target, lambda kind: calls.update([kind]))
+    return settings
 
 
 def _push_and_report(reconciler: "Reconciler", target: TargetName, calls: Counter[str], *, as_json: bool) -> None:

@@ -259,10 +259,14 @@ class OpenMetadataClient:
 
     def upstream_edges(self, entity_type: str, entity_id: str) -> dict[str, JsonObject]:
         """Fetch all edges into an entity. Returns their details as the server stores them, keyed by source id."""
-        path = f"/lineage/{entity_type}/{entity_id}"
-        params = {"upstreamDepth": "1", "downstreamDepth": "0"}
-        graph = self._session.get_or_none("get edges", path, params, member="upstreamEdges") or {}
+        graph = self.lineage_graph(entity_type, entity_id, downstream=False)
         return {edge["fromEntity"]: edge.get("lineageDetails") or {} for edge in graph.get("upstreamEdges") or ()}
+
+    def lineage_graph(self, entity_type: str, entity_id: str, *, downstream: bool) -> JsonObject:
+        """Fetch the edges into an entity, and optionally out of it, with the entities at their other ends."""
+        path = f"/lineage/{entity_type}/{entity_id}"
+        params = {"upstreamDepth": "1", "downstreamDepth": "1" if downstream else "0"}
+        return self._session.get_or_none("get edges", path, params, member="upstreamEdges") or {}
 
     def delete_edge(self, source: tuple[str, str], target: tuple[str, str]) -> bool:
         """Delete an edge; returns False if the edge did not exist."""

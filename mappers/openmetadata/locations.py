@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from typing import Literal, NamedTuple
 
-from mappers.naming import display_namespace, last_part, source_type
+from mappers.naming import display_namespace, last_part, source_type, storage_path
 from mappers.openmetadata.fqn import EntityName, entity_name, fqn
 
 EntityType = Literal["table", "container", "topic", "apiEndpoint", "mlmodel"]
@@ -99,6 +99,8 @@ class ServiceLayout(NamedTuple):
     mappings: tuple[ServiceMapping, ...] = ()
     service: str = "lineage_bridge"
     files_as: Literal["table", "container"] = "table"
+    #: Folders of files, and the databases of catalog tables, are schemas; otherwise, the full name is the table name.
+    folders_as_schemas: bool = True
 
 
 def find_mapping(mappings: Iterable[ServiceMapping], namespace: str) -> ServiceMapping | None:
@@ -124,7 +126,7 @@ def locate_dataset(layout: ServiceLayout, namespace: str, name: str) -> EntityLo
     service = ServiceRef(service_kind, service_type, mapping.service if mapping else layout.service)
     parents: tuple[EntityName, ...] = ()  # containers, topics and models have no levels between service and entity
     if kind == "table":
-        parent_names, entity = _table_parents_and_name(scheme, namespace, name, mapping)
+        parent_names, entity = _table_parents_and_name(layout, scheme, namespace, name, mapping)
         parents = tuple(map(entity_name, parent_names))
         if mapping is None:
             parents = (_displayed_database(parents[0], namespace, parent_names[0]), *parents[1:])
@@ -173,9 +175,11 @@ def _service_kind_and_type(scheme: str, kind: EntityType, mapping: ServiceMappin
 
 
 def _table_parents_and_name(
-    scheme: str, namespace: str, name: str, mapping: ServiceMapping | None
+    layout: ServiceLayout, scheme: str, namespace: str, name: str, mapping: ServiceMapping | None
 ) -> tuple[tuple[str, ...], str]:
     database, schema, table = _split_name(scheme, name)
+    if scheme in _FILE_SCHEMES and layout.folders_as_schemas and (mapping is None or mapping.schema is None):
+        schema, table = _split_file_name(namespace, name)
     if mapping is None:
         parent = f"{namespace}/{database}" if database else namespace
         return (parent, schema or _DEFAULT), table
@@ -203,6 +207,15 @@ def _split_name(scheme: str, name: str) -> tuple[str, str, str]:
     parts = name.split(".", part_count - 1)
     database, schema, table = [""] * (3 - len(parts)) + parts
     return database, schema, table
+
+
+def _split_file_name(namespace: str, name: str) -> tuple[str, str]:
+    """Split a path into folder and last part, or the name of a catalog table into schema and table."""
+    separator = "." if storage_path(namespace, name) is None else "/"
+    parent, _, last = name.rpartition(separator)
+    if not last:
+        return "", name
+    return parent or ("/" if name.startswith("/") else ""), last
 
 
 def _fill_template(template: str, values: dict[str, str]) -> str:

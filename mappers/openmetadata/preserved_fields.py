@@ -5,7 +5,7 @@ tags, domains, data products, custom properties, certification, life cycle, and 
 the entity. `sourceHash` is never preserved, because a bulk request skips every row whose hash is known.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from mappers.canonical_json import JsonObject
@@ -57,6 +57,7 @@ _COLUMN_CONTAINERS = {
     "responseSchema": "schemaFields",
 }
 _REFERENCE = ("id", "type")
+_LABEL = ("tagFQN", "source", "labelType", "state")
 #: Member that names the parent of an entity.
 _PARENT_MEMBERS = {
     "tables": "databaseSchema",
@@ -100,9 +101,35 @@ def full_body(collection: str, entity: JsonObject) -> JsonObject:
     return preserve_fields(collection, body, entity)
 
 
+#: Fields of an entity that only people edit, to request in addition to those that a PUT could erase.
+EDITED_FIELDS = ("owners", "tags", "domains", "dataProducts", "extension")
+
+
+def moved_body(collection: str, desired: JsonObject, entity: JsonObject, own_texts: Collection[str]) -> JsonObject:
+    """Build the request that creates an entity elsewhere, with everything that people added to it.
+
+    Descriptions and display names in `own_texts` are not taken over, because this bridge wrote them.
+    """
+    body = preserve_fields(collection, desired, entity)
+    body |= {key: entity[key] for key in _EDITABLE_TEXTS if entity.get(key) and entity[key] not in own_texts}
+    labels = [label for label in entity.get("tags") or () if label.get("labelType") != "Derived"]
+    edited = {
+        "owners": [_reference(owner) for owner in _own_references(entity, "owners")],
+        "tags": [{key: label[key] for key in _LABEL if key in label} for label in labels],
+        "domains": [domain["fullyQualifiedName"] for domain in _own_references(entity, "domains")],
+        "dataProducts": [product["fullyQualifiedName"] for product in _own_references(entity, "dataProducts")],
+        "extension": entity.get("extension"),
+    }
+    return body | {key: value for key, value in edited.items() if value}
+
+
+def _own_references(entity: JsonObject, key: str) -> list[JsonObject]:
+    return [reference for reference in entity.get(key) or () if not reference.get("inherited")]
+
+
 def overridden_members(entity: JsonObject) -> JsonObject:
     """Return the members that a request must repeat if it overrides metadata, because it would clear them."""
-    owners = [_reference(owner) for owner in entity.get("owners") or () if not owner.get("inherited")]
+    owners = [_reference(owner) for owner in _own_references(entity, "owners")]
     members = {"description": entity.get("description"), "owners": owners}
     return {key: value for key, value in members.items() if value}
 

@@ -41,9 +41,7 @@ def test_pushes_all_edges_between_datasets_of_complete_runs(synced: OpenMetadata
 
 
 def test_edges_have_columns_jobs_and_sql(synced: OpenMetadataHarness) -> None:
-    edge = synced.edges()[
-        f"{HOME}.file.default./data/lake/orders", f"{HOME}.file.default./data/out/revenue_by_country"
-    ]
+    edge = synced.edges()[f"{HOME}.file./data/lake.orders", f"{HOME}.file./data/out.revenue_by_country"]
     assert edge["pipeline"]["fullyQualifiedName"] == f"{HOME}.prod-spark/b_join_aggregate"
     functions = {line["toColumn"].rpartition(".")[2]: line["function"] for line in edge["columnsLineage"]}
     assert "AGGREGATION" in " ".join(functions.values())

@@ -44,6 +44,14 @@ SELECT d.dataset_id FROM ol_dataset d WHERE d.org_id = ?1 AND d.dataset_id {ids}
 """
 
 
+_PREDECESSORS = """
+SELECT t.class_id, s.class_id, x.renamed_at FROM ol_dataset t
+JOIN dataset_succession x ON x.org_id = t.org_id AND x.target_id = t.dataset_id
+JOIN ol_dataset s ON s.org_id = x.org_id AND s.dataset_id = x.source_id
+WHERE t.org_id = ?1 AND t.class_id {ids}
+"""
+
+
 class CanonicalDataset(NamedTuple):
     """A dataset with its preferred name and its aliases."""
 
@@ -80,6 +88,12 @@ def read_datasets(db: Database, org: str, group_ids: Collection[bytes]) -> dict[
             *preferred_name, aliases, description, format_, tuple(columns.get(group_id, ())), keys, status != "ACTIVE"
         )
     return datasets
+
+
+def read_predecessors(db: Database, org: str, group_ids: Collection[bytes]) -> dict[bytes, bytes]:
+    """Return the dataset that was renamed to each dataset; of several, the one that was renamed last."""
+    rows = db.fetch_for_ids(_PREDECESSORS, sorted(group_ids), org)
+    return {successor: predecessor for successor, predecessor, _ in sorted(rows, key=lambda row: row[2])}
 
 
 def read_without_complete_run(db: Database, org: str, group_ids: Collection[bytes]) -> set[bytes]:

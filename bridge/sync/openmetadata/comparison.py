@@ -173,7 +173,7 @@ class OpenMetadataComparison:
 
     def _desired(self, kind: str, items: Sequence[SyncItem]) -> dict[bytes, DesiredEntity]:
         read_desired = desired_datasets if kind == "dataset" else desired_pipelines
-        desired = read_desired(self._ctx.db, self._ctx.org, self._ctx.options, items)
+        desired = read_desired(self._ctx, items)
         return {entity.item.key: entity for entity in desired if isinstance(entity, DesiredEntity)}
 
     def _describe_entity(self, item: SyncItem, desired: DesiredEntity | None, entity: JsonObject) -> str | None:

@@ -44,6 +44,8 @@ class OpenMetadataOptions(NamedTuple):
     max_deletions: int = 50
     #: URL of this service, to which datasets link.
     public_url: str | None = None
+    #: Move entities of an earlier layout to their new locations.
+    relocate: bool = False
 
 
 OpenMetadataContext: TypeAlias = TargetContext[OpenMetadataClient, OpenMetadataOptions]

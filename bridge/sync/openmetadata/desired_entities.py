@@ -8,10 +8,16 @@ import msgspec
 from bridge.store.database import Database
 from bridge.store.governance_facets import GOVERNANCE, read_facets
 from bridge.store.lineage.graph import LineageGraph
-from bridge.sync.canonical.datasets import CanonicalDataset, read_asset_only, read_datasets, read_without_complete_run
+from bridge.sync.canonical.datasets import (
+    CanonicalDataset,
+    read_asset_only,
+    read_datasets,
+    read_predecessors,
+    read_without_complete_run,
+)
 from bridge.sync.canonical.jobs import CanonicalJob, read_jobs
 from bridge.sync.canonical.lineage import read_origins
-from bridge.sync.openmetadata.context import OpenMetadataOptions
+from bridge.sync.openmetadata.context import OpenMetadataContext, OpenMetadataOptions
 from bridge.sync.sync_item import Completed, ItemRecord, Outcome, SyncItem, fingerprint
 from mappers.canonical_json import JsonObject
 from mappers.naming import storage_path
@@ -19,6 +25,7 @@ from mappers.openmetadata.columns import NestedColumns
 from mappers.openmetadata.descriptions import escape_description, generated_description
 from mappers.openmetadata.entity_requests import DatasetContent, EntityRequest, dataset_page, dataset_requests
 from mappers.openmetadata.locations import (
+    EntityLocation,
     ServiceLayout,
     endpoint_url,
     find_mapping,
@@ -86,6 +93,8 @@ class DesiredEntity(NamedTuple):
     member_keys: frozenset[bytes] = frozenset()
     #: Names of teams, and email addresses; unknown ones are left out.
     owners: tuple[str, ...] = ()
+    #: Item of the dataset that was renamed to this one.
+    predecessor: SyncItem | None = None
 
     @property
     def request(self) -> JsonObject:
@@ -99,15 +108,16 @@ class DesiredEntity(NamedTuple):
         return self.item.complete(Outcome.UNRESOLVED, reason, fingerprint=self.fingerprint)
 
 
-def desired_datasets(
-    db: Database, org: str, options: OpenMetadataOptions, items: Sequence[SyncItem]
-) -> Iterator[DesiredEntity | Completed]:
+def desired_datasets(ctx: OpenMetadataContext, items: Sequence[SyncItem]) -> Iterator[DesiredEntity | Completed]:
     """Return the desired entity of each dataset, or a completed item with the reason for its absence."""
+    db, org, options = ctx.db, ctx.org, ctx.options
     keys = [item.key for item in items]
     datasets = _with_generated_descriptions(db, org, options, read_datasets(db, org, keys))
     # a creation whose result is unknown may have succeeded
     new = [item.key for item in items if item.remote is None and not item.read_record(EntityRecord).creating]
     asset_only = read_asset_only(db, org, new)
+    predecessors = read_predecessors(db, org, new)
+    predecessor_items = ctx.items.get("dataset", set(predecessors.values()))
     without_complete_run = read_without_complete_run(db, org, new) if options.register_on_completion else set()
     for item in items:
         if item.key not in datasets:
@@ -121,7 +131,8 @@ def desired_datasets(
         elif item.key in without_complete_run:
             yield item.complete(Outcome.WAITING, "no complete run has read or written it yet")
         else:
-            yield desired_dataset(item, datasets[item.key], options)
+            predecessor = predecessor_items.get(predecessors.get(item.key, b""))
+            yield desired_dataset(item, datasets[item.key], options)._replace(predecessor=predecessor)
 
 
 def _with_generated_descriptions(
@@ -154,13 +165,15 @@ def desired_dataset(item: SyncItem, dataset: CanonicalDataset, options: OpenMeta
         for namespace, name in (preferred_name, *dataset.aliases)
         if find_mapping(options.layout.mappings, namespace)
     ]
-    own_layout = ServiceLayout((), options.layout.service, options.layout.files_as)
+    own_layout = options.layout._replace(mappings=())
     page = dataset_page(options.public_url, *preferred_name) if options.public_url else None
     candidates_with_columns = [
-        _candidate(options.layout, name, dataset, page, in_own_service=False) for name in mapped_names
+        _candidate(_locate(options.layout, name, item, options), name, dataset, page, in_own_service=False)
+        for name in mapped_names
     ]
     if not candidates_with_columns or options.unresolved == "own_service":
-        candidate, columns = _candidate(own_layout, preferred_name, dataset, page, in_own_service=True)
+        own_location = _locate(own_layout, preferred_name, item, options)
+        candidate, columns = _candidate(own_location, preferred_name, dataset, page, in_own_service=True)
         candidates_with_columns.append((_with_service_description(candidate, options.service_description), columns))
     candidates = tuple(candidate for candidate, _ in candidates_with_columns)
     omitted_columns = {} if options.update_on_schema_change or item.remote is None else {"columns": None}
@@ -174,11 +187,27 @@ def desired_dataset(item: SyncItem, dataset: CanonicalDataset, options: OpenMeta
     return DesiredEntity(item, candidates, content_fingerprint, notes, dataset.member_ids)
 
 
+def _locate(
+    layout: ServiceLayout, name: tuple[str, str], item: SyncItem, options: OpenMetadataOptions
+) -> EntityLocation:
+    """Return the location of a dataset. An existing entity stays where earlier versions created it."""
+    location = locate_dataset(layout, *name)
+    if item.remote is None or item.remote.name == location.fqn or options.relocate:
+        return location
+    flat_location = locate_dataset(layout._replace(folders_as_schemas=False), *name)
+    return flat_location if flat_location.fqn == item.remote.name else location
+
+
 def _candidate(
-    layout: ServiceLayout, name: tuple[str, str], dataset: CanonicalDataset, page: str | None, *, in_own_service: bool
+    location: EntityLocation,
+    name: tuple[str, str],
+    dataset: CanonicalDataset,
+    page: str | None,
+    *,
+    in_own_service: bool,
 ) -> tuple[EntityCandidate, NestedColumns]:
     namespace, _ = name
-    requests = dataset_requests(locate_dataset(layout, *name), _content(name, dataset, page))
+    requests = dataset_requests(location, _content(name, dataset, page))
     case_insensitive = is_case_insensitive(namespace)
     candidate = EntityCandidate(tuple(requests.parents), requests.entity, in_own_service, case_insensitive)
     return candidate, requests.columns
@@ -201,10 +230,9 @@ def _content(name: tuple[str, str], dataset: CanonicalDataset, page: str | None)
     )
 
 
-def desired_pipelines(
-    db: Database, org: str, options: OpenMetadataOptions, items: Sequence[SyncItem]
-) -> Iterator[DesiredEntity | Completed]:
+def desired_pipelines(ctx: OpenMetadataContext, items: Sequence[SyncItem]) -> Iterator[DesiredEntity | Completed]:
     """Return the desired pipeline of each logical job. Items of other jobs name that job as their reason."""
+    db, org, options = ctx.db, ctx.org, ctx.options
     jobs = read_jobs(db, org, options.folding, [item.key for item in items])
     names = LineageGraph(db, org).job_names(set().union(*jobs.represented_by.values()))
     for item in items:

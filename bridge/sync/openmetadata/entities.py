@@ -8,7 +8,13 @@ from bridge.sync.openmetadata.context import OpenMetadataContext
 from bridge.sync.openmetadata.desired_entities import DesiredEntity, EntityRecord
 from bridge.sync.openmetadata.entity_lookup import EntityLookup, column_paths
 from bridge.sync.openmetadata.entity_resolver import EntityResolver, ResolvedEntity, completed_unless_changed
-from bridge.sync.openmetadata.entity_update import EntityUpdate, prepare_update, read_entity
+from bridge.sync.openmetadata.entity_update import (
+    EntityUpdate,
+    move_manual_edges,
+    prepare_update,
+    read_entity,
+    with_edits_of_moved_entity,
+)
 from bridge.sync.openmetadata.governance_references import GovernanceReferences, find_all
 from bridge.sync.openmetadata.parents import ParentEntities, key_of
 from bridge.sync.sync_item import Completed, Failure, Outcome, RemoteReference, fingerprint, pushed
@@ -134,7 +140,7 @@ class EntityPusher:
         owners = [{"id": owner.id, "type": owner.type} for owner in references.values()]
         if resolved.existing is None:
             body = resolved.candidate.own.body | ({"owners": owners} if owners else {})
-            update = EntityUpdate(resolved, body)
+            update = EntityUpdate(resolved, with_edits_of_moved_entity(self._client, resolved, body))
         else:
             if resolved.is_deleted:
                 self._client.restore(resolved.candidate.collection, resolved.existing.id)
@@ -192,13 +198,14 @@ class EntityPusher:
                 results.append(resolved.failure(missing, update.body))
                 continue
             record = EntityRecord(
-                description=update.body.get("description"),
-                display_name=update.body.get("displayName"),
+                description=resolved.candidate.own.body.get("description"),
+                display_name=resolved.candidate.own.body.get("displayName"),
                 shape=_columns_version(update),
                 tasks=_task_names(update.body),
                 owners=tuple(str(owner["id"]) for owner in update.body.get("owners", ())),
             )
-            notes = "; ".join(filter(None, (update.note, *resolved.desired.notes))) or None
+            moved_note = None if resolved.existing else move_manual_edges(self._client, resolved, remotes[name])
+            notes = "; ".join(filter(None, (update.note, moved_note, *resolved.desired.notes))) or None
             results.append(pushed(resolved.desired, remotes[name], notes, record))
         return results
 

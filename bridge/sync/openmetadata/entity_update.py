@@ -3,15 +3,21 @@
 from typing import NamedTuple
 
 from bridge.sync.openmetadata.desired_entities import EntityRecord
-from bridge.sync.openmetadata.entity_lookup import column_paths
+from bridge.sync.openmetadata.entity_lookup import TYPES, column_paths
 from bridge.sync.openmetadata.entity_resolver import ResolvedEntity
+from bridge.sync.sync_item import RemoteReference, SyncItem
 from connectors.errors import TargetRejected
 from connectors.openmetadata.client import OpenMetadataClient
 from mappers.canonical_json import JsonObject
+from mappers.errors import LineageBridgeError
 from mappers.openmetadata.entity_requests import EntityRequest
-from mappers.openmetadata.preserved_fields import READ_FIELDS, preserve_fields
+from mappers.openmetadata.preserved_fields import EDITED_FIELDS, READ_FIELDS, moved_body, preserve_fields
 
 _PRECONDITION_FAILED = 412
+#: Source of edges that people draw.
+_MANUAL = "Manual"
+#: Members of edge details that a request repeats; the server sets the others.
+_CONTENT = frozenset({"columnsLineage", "sqlQuery", "description", "pipeline", "source"})
 _MAX_ATTEMPTS = 3
 _COLUMNS = frozenset({"columns", "dataModel", "messageSchema"})
 
@@ -75,3 +81,60 @@ def _update_description(client: OpenMetadataClient, resolved: ResolvedEntity, en
     patch = [change | {"path": "/description"}]
     client.patch(own.collection, str(entity["id"]), patch, entity["version"])
     return None
+
+
+def with_edits_of_moved_entity(client: OpenMetadataClient, resolved: ResolvedEntity, body: JsonObject) -> JsonObject:
+    """Extend the request for a new entity by the edits of people, if the entity replaces one with another name."""
+    replaced, collection = _replaced_item(resolved), resolved.candidate.collection
+    if replaced is None or replaced.remote is None:
+        return body
+    entity = client.get(collection, replaced.remote.name, *{*READ_FIELDS[collection], *EDITED_FIELDS})
+    if entity is None or entity["id"] != replaced.remote.id:
+        return body
+    record = replaced.read_record(EntityRecord)
+    return moved_body(collection, body, entity, {*record.own_descriptions, record.display_name or ""})
+
+
+def move_manual_edges(client: OpenMetadataClient, resolved: ResolvedEntity, new: RemoteReference) -> str | None:
+    """Move the edges that people drew to or from an entity with another name; returns a note if that fails."""
+    replaced = _replaced_item(resolved)
+    if replaced is None or replaced.remote is None:
+        return None
+    old = replaced.remote
+    try:
+        graph = client.lineage_graph(old.type, old.id, downstream=True)
+        types = {node["id"]: node["type"] for node in graph.get("nodes") or ()}
+        for edge in (*(graph.get("upstreamEdges") or ()), *(graph.get("downstreamEdges") or ())):
+            details = edge.get("lineageDetails") or {}
+            if details.get("source") == _MANUAL:
+                ends = [
+                    (new.type, new.id) if id_ == old.id else (types[id_], id_)
+                    for id_ in (edge["fromEntity"], edge["toEntity"])
+                ]
+                client.put_edge(ends[0], ends[1], _moved_details(details, f"{old.name}.", f"{new.name}."))
+    except LineageBridgeError as error:
+        return f"edges that people drew at {old.name} were not moved: {error}"
+    return None
+
+
+def _replaced_item(resolved: ResolvedEntity) -> SyncItem | None:
+    """Return the item with our entity that a new entity replaces, because its dataset was renamed or relocated."""
+    item = resolved.desired.item if resolved.desired.item.remote else resolved.desired.predecessor
+    if item is None or item.remote is None or not item.created_by_us:
+        return None
+    return item if item.remote.type == TYPES[resolved.candidate.collection] else None
+
+
+def _moved_details(details: JsonObject, old_prefix: str, new_prefix: str) -> JsonObject:
+    """Return the details of an edge with the columns of the new entity."""
+
+    def rename(column: str) -> str:
+        return new_prefix + column.removeprefix(old_prefix) if column.startswith(old_prefix) else column
+
+    lines = [
+        {**line, "fromColumns": [*map(rename, line.get("fromColumns") or ())], "toColumn": rename(line["toColumn"])}
+        for line in details.get("columnsLineage") or ()
+    ]
+    pipeline = {key: details["pipeline"][key] for key in ("id", "type")} if details.get("pipeline") else None
+    moved = {**details, "columnsLineage": lines, "pipeline": pipeline}
+    return {key: value for key, value in moved.items() if key in _CONTENT and value is not None}

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from concurrent.futures import ThreadPoolExecutor
 from types import MappingProxyType
+from typing import NamedTuple
 
 from bridge.store.database import Database
 from bridge.store.lineage.graph import LineageGraph
@@ -52,6 +53,14 @@ _REFERENCED_KINDS = ("dataset", "job", "check")
 _COUNTED_BY_EDGE = ("lineage",)
 
 
+class Relocation(NamedTuple):
+    """An entity that an earlier layout created elsewhere."""
+
+    key: bytes
+    from_name: str
+    to_name: str
+
+
 class OpenMetadataTarget:
     """Keeps an OpenMetadata server in sync with the store. Not thread-safe."""
 
@@ -89,7 +98,7 @@ class OpenMetadataTarget:
         requests = RequestPool(pool, client.probe, retry_if_missing)
         ctx = self._ctx = OpenMetadataContext(db, org, NAME, client, options, items, requests, pool)
         # these options are left out: they do not affect what is pushed, but any difference triggers a full sync
-        pushed_options = options._replace(batch_size=0, concurrency=0, max_deletions=0)
+        pushed_options = options._replace(batch_size=0, concurrency=0, max_deletions=0, relocate=False)
         self.identity = TargetIdentity(client.url, fingerprint([pushed_options, _MAPPING_VERSION]).hex())
         edges = EdgeStore(db, org, NAME)
         self.affected = OpenMetadataAffectedItems(db, org, NAME, items, options.folding)
@@ -162,6 +171,20 @@ class OpenMetadataTarget:
                 steps.append(PlanStep("delete", remote.type, remote.name))
         return steps
 
+    def relocations(self) -> Iterator[Relocation]:
+        """Yield our entities that are not where the current layout would create them; sends no requests."""
+        for items in self._ctx.items.batches("dataset", _ENTITY_BATCH):
+            own = [item for item in items if item.remote and item.created_by_us]
+            moved = self._preferred_names(own, relocate=True)
+            for key, name in self._preferred_names(own, relocate=False).items():
+                if moved.get(key, name) != name:
+                    yield Relocation(key, name, moved[key])
+
+    def _preferred_names(self, items: Sequence[SyncItem], *, relocate: bool) -> dict[bytes, str]:
+        options = self._ctx.options._replace(relocate=relocate)
+        desired = desired_datasets(self._ctx._replace(options=options), items)
+        return {entry.item.key: entry.preferred.own.fqn for entry in desired if isinstance(entry, DesiredEntity)}
+
     def _unchanged_steps(self, results: Sequence[Completed | Failure]) -> Iterator[PlanStep]:
         """Yield steps for items that a push would leave unchanged, with the reasons."""
         keys, graph = {result.item.key for result in results}, LineageGraph(self._ctx.db, self._ctx.org)
@@ -176,7 +199,7 @@ class OpenMetadataTarget:
 
     def _desired(self, kind: str, items: Sequence[SyncItem]) -> tuple[list[DesiredEntity], list[Completed]]:
         read_desired = desired_datasets if kind == "dataset" else desired_pipelines
-        entries = list(read_desired(self._ctx.db, self._ctx.org, self._ctx.options, items))
+        entries = list(read_desired(self._ctx, items))
         desired = [entry for entry in entries if isinstance(entry, DesiredEntity)]
         completed = [entry for entry in entries if isinstance(entry, Completed)]
         return desired, completed

@@ -42,11 +42,16 @@ MAPPED = ServiceLayout(
         ("arn:aws:glue:eu-west-1:1", "table/db/t", "table", "Glue", "glue.default.db.t"),
         ("s3://lake", "sales/daily", "table", "CustomDatabase", "lake.lake.sales.daily"),
         ("s3://lake", "daily", "table", "CustomDatabase", "lake.lake.default.daily"),
-        ("s3://pond", "sales/daily.parquet", "table", "CustomDatabase", 'buckets.s3://pond.default."sales/daily.parquet"'),
+        ("s3://pond", "sales/daily.parquet", "table", "CustomDatabase", 'buckets.s3://pond.sales."daily.parquet"'),
+        ("s3://pond", "daily.parquet", "table", "CustomDatabase", 'buckets.s3://pond.default."daily.parquet"'),
         ("kafka://h:9092", "orders.v1", "topic", "Kafka", 'kafka."orders.v1"'),
         ("https://api.example.com", "/v1/orders", "apiEndpoint", "Rest", "api.default./v1/orders"),
         ("mlflow://h", "churn", "mlmodel", "CustomMlModel", "ml.churn"),
-        ("file", "/data/out", "table", "CustomDatabase", "lineage_bridge.file.default./data/out"),
+        ("file", "/data/out", "table", "CustomDatabase", "lineage_bridge.file./data.out"),
+        ("file", "/data", "table", "CustomDatabase", "lineage_bridge.file./.data"),
+        ("file", "/data/", "table", "CustomDatabase", "lineage_bridge.file.default./data/"),
+        ("file:/warehouse", "sales.orders", "table", "CustomDatabase", "lineage_bridge.file:/warehouse.sales.orders"),
+        ("file:/warehouse", "orders", "table", "CustomDatabase", "lineage_bridge.file:/warehouse.default.orders"),
         ("oceanbase://h:1", "d.t", "table", "CustomDatabase", "lineage_bridge.oceanbase://h:1.d.t"),
         ("anything", "x.y", "table", "CustomDatabase", 'lineage_bridge.anything.default."x.y"'),
     ],
@@ -100,8 +105,8 @@ def test_longest_mapping_wins_in_any_order() -> None:
 @pytest.mark.parametrize(
     ("namespace", "name", "files_as", "display_names"),
     [
-        ("file", "/data/out/enriched", "table", [None, None, "enriched"]),
-        ("s3://lake", "curated/orders", "table", ["lake (s3)", None, "orders"]),
+        ("file", "/data/out/enriched", "table", [None, None, None]),
+        ("s3://lake", "curated/orders", "table", ["lake (s3)", None, None]),
         ("s3://lake", "curated/orders", "container", ["orders"]),
         ("h2:file:/data/db/shop;MODE=DB2", "PUBLIC.ORDERS", "table", ["shop (h2)", None, None]),
         ("postgres://h:5432", "shop.public.orders", "table", ["shop (postgres)", None, None]),
@@ -116,3 +121,9 @@ def test_long_names_have_short_display_names(
 ) -> None:
     location = locate_dataset(ServiceLayout(files_as=files_as), namespace, name)
     assert [part.display_name for part in (*location.parents, location.name)] == display_names
+
+
+def test_flat_layout_of_earlier_versions_uses_full_paths_as_names() -> None:
+    location = locate_dataset(ServiceLayout(folders_as_schemas=False), "file", "/data/out/enriched")
+    assert location.fqn == "lineage_bridge.file.default./data/out/enriched"
+    assert location.name.display_name == "enriched"
