@@ -121,7 +121,7 @@ _SERVER_ERROR = 500
 _CHECK_INTERVAL = 60 * 1_000_000
 #: Number of counts per step; due items are pushed between steps.
 _COUNTS_PER_STEP = 10
-#: A periodic comparison pauses this many times as long as its last batch took, to spread the load on the target.
+#: A comparison pauses this many times as long as its last batch took, to spread the load on the target.
 _PAUSE_FACTOR = 9
 
 
@@ -146,7 +146,8 @@ class ComparisonRunner:
         self._interval = None if interval_seconds is None else int(interval_seconds * 1_000_000)
         self._next_check_at = 0
         self._batches: Iterator[ComparedBatch] | None = None
-        self._is_periodic = False
+        #: Whether to pause between batches.
+        self.pauses = True
         self._next_batch_at = 0
         self._requeued: Counter[str] = Counter()
 
@@ -160,7 +161,7 @@ class ComparisonRunner:
             return None
         try:
             batch = next(self._batches, None)
-            if self._is_periodic:
+            if self.pauses:
                 self._next_batch_at = self._clock() + (self._clock() - began_at) * _PAUSE_FACTOR
         except TransientError as error:
             self._batches = None
@@ -187,7 +188,7 @@ class ComparisonRunner:
         """Start a comparison now, whether it is due or not."""
         with self._db.transaction():
             self._db.execute(_START, *self._org_and_target, self._clock())
-        self._begin(is_periodic=False)
+        self._begin()
 
     def _start_if_due(self) -> bool:
         """Start a comparison if one is due and no other daemon has started it."""
@@ -198,12 +199,12 @@ class ComparisonRunner:
         with self._db.transaction():
             claimed = bool(self._db.fetch_all(_CLAIM, *self._org_and_target, now, now - self._interval))
         if claimed:
-            self._begin(is_periodic=True)
+            self._begin()
         return claimed
 
-    def _begin(self, *, is_periodic: bool) -> None:
+    def _begin(self) -> None:
         self._batches = self._count_and_compare()
-        self._is_periodic, self._next_batch_at = is_periodic, 0
+        self._next_batch_at = 0
         self._requeued.clear()
 
     def _count_and_compare(self) -> Iterator[ComparedBatch]:

@@ -65,7 +65,7 @@ class RequestPool:
         return error
 
     def server_responds(self) -> bool:
-        """Probe the server at most once per batch, because a 500 may be caused by the request itself."""
+        """Return whether a failure is due to the request, not the server; probes the server once per batch."""
         with self._lock:
             if self.unavailable is None and not self._probed:
                 self._probed = True
@@ -149,7 +149,7 @@ class TargetContext(NamedTuple, Generic[ClientT, OptionsT]):
         planned: Sequence[DesiredT | Completed | Failure],
         send: Callable[[DesiredT], Completed | Failure],
     ) -> list[Completed | Failure]:
-        """Send the desired items in parallel; the returned list starts with the results that the plan contains."""
+        """Send the planned items that are not completed yet in parallel; return the results of all planned items."""
         results, desired = split_plan(planned)
         return results + self.requests.map(send, desired, failed)
 

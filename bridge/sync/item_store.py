@@ -30,8 +30,8 @@ _COLUMNS = (
 )
 
 
-def _mark(due_at: str) -> Insert:
-    """Build the statement that marks items; `due_at` is when an item that is not pending becomes due."""
+def _mark_statement(due_at: str) -> Insert:
+    """Build the statement that marks items. `due_at` is the SQL of the due time; pending items keep theirs."""
     return Insert(
         "sync_item",
         {"org_id": str, "target": str, "kind": str, "key": bytes, "marked": int, "since": int, "due_at": int},
@@ -41,16 +41,16 @@ def _mark(due_at: str) -> Insert:
     )
 
 
-_MARK = _mark("excluded.due_at")
+_MARK = _mark_statement("excluded.due_at")
 
 
-def _mark_with_interval(seconds: int) -> Insert:
+def _mark_statement_with_interval(seconds: int) -> Insert:
     """Build the statement that marks items, but leaves an interval between two pushes of an item."""
     next_push = f"sync_item.settled_at + {seconds * 1_000_000}"
     is_too_early = (
         f"sync_item.outcome IN ('{Outcome.PUSHED}', '{Outcome.UNCHANGED}') AND {next_push} > excluded.due_at"
     )
-    return _mark(f"CASE WHEN {is_too_early} THEN {next_push} ELSE excluded.due_at END")
+    return _mark_statement(f"CASE WHEN {is_too_early} THEN {next_push} ELSE excluded.due_at END")
 
 
 _MARK_REMOTE = Insert(
@@ -195,7 +195,7 @@ class SyncItemStore:
             row = (self._org, self._target, kind, key, 1, now, now)
             rows_by_statement.setdefault(self.min_intervals.get(kind, 0), []).append(row)
         for seconds, rows in rows_by_statement.items():
-            self._db.insert(_mark_with_interval(seconds) if seconds else _MARK, rows)
+            self._db.insert(_mark_statement_with_interval(seconds) if seconds else _MARK, rows)
 
     def mark_deletions(self, remotes: Iterable[RemoteReference]) -> None:
         """Add one deletion item per entity. Must be called inside a transaction."""

@@ -190,15 +190,16 @@ class Reconciler:
         return StepResult(outcomes)
 
     def ignore_intervals(self) -> None:
-        """Push changed items at once, even if they were just pushed."""
+        """Push changed items at once, even if they were just pushed, and compare without pauses."""
         self._items.min_intervals = {}
+        self._comparison.pauses = False
 
     def run_until_idle(
         self, max_wait_seconds: float = MAX_WAIT_SECONDS, sleep: Callable[[float], None] = time.sleep
     ) -> Counter[str]:
         """Run steps until nothing is due within `max_wait_seconds`; return the number of items by outcome.
 
-        Intervals between pushes of the same item do not apply.
+        Intervals between pushes of the same item, and pauses of a comparison, do not apply.
         """
         self.ignore_intervals()
         outcomes: Counter[str] = Counter()

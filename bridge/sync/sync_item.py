@@ -112,7 +112,10 @@ def new_item(kind: str, key: bytes) -> SyncItem:
 
 
 def encode_record(record: AnyRecord, request: Any = None) -> str | None:
-    """Encode a record, extended by the request that a target rejected; None if there is nothing to store."""
+    """Encode a record together with the request that the target rejected, if any.
+
+    Returns None if there is nothing to store.
+    """
     stored = msgspec.json.encode(record).decode() if isinstance(record, ItemRecord) else record
     if request is not None:
         fields = msgspec.json.decode(stored or "{}", type=dict[str, msgspec.Raw])
@@ -180,7 +183,7 @@ class DesiredItem(Protocol):
 
 
 def failed(desired: DesiredItem, error: LineageBridgeError) -> Completed | Failure:
-    """Return the failure of a push; dead letters show its request."""
+    """Build the failure of a push, with the request so that a dead letter can show it."""
     return Failure(desired.item, error, desired.request, desired.fingerprint)
 
 

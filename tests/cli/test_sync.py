@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from bridge.bootstrap import targets
+from bridge.bootstrap.targets import service_layout
 from bridge.cli.main import app as command
 from bridge.store.sqlite import SqliteDatabase
 from tests.commands import create_store
@@ -36,8 +38,8 @@ PLAN = """\
 plan: create 9
 """
 PUSHED = """\
-items: pushed 5, unchanged 2
-calls: bulk 2, get 10, get edge 2, put 4, put edge 1, put statuses 1, version 1
+items: pushed 6, unchanged 2
+calls: bulk 2, get 10, get edge 2, put 4, put edge 1, put last run 1, put statuses 1, version 1
 OpenMetadata is in sync: not compared with the server yet; `sync --compare` compares it now
 """
 STATUS = """\
@@ -46,9 +48,10 @@ openmetadata responding
   no worker is active: is the service running?
   no comparison has completed yet; completeness is unknown
   latency of recent changes: 0.0 s (p50), 0.0 s (p99)
-  requests of the last 24 hours: 100 % succeeded; bulk 2, get 10, get edge 2, put 4, put edge 1, put statuses 1, version 1
+  requests of the last 24 hours: 100 % succeeded; bulk 2, get 10, get edge 2, put 4, put edge 1, put last run 1, put statuses 1, version 1
   dataset: pushed 2
   job: pushed 1
+  last_run: pushed 1
   lineage: pushed 1, unchanged 2
   run: pushed 1
 """
@@ -56,6 +59,8 @@ EXPLAINED = """\
 db t
   dataset: pushed at 2026
     entity: table warehouse.d.s.t, created by lineage-bridge
+  last_run: pushed at 2026
+    entity: pipelineObservability warehouse.d.s.t, created by lineage-bridge
   lineage: pushed at 2026
   <- db a by jobs job, 1 columns
 """
@@ -182,7 +187,7 @@ def test_unresolved_item_is_listed_and_retried(shell: Shell) -> None:
     assert result.exit_code == 1
     listed = shell("dead list").stdout
     assert "unresolved  db t  warehouse.d.s.t is not in OpenMetadata" in listed
-    assert shell("sync retry db t").stdout.startswith("2 items queued: ")
+    assert shell("sync retry db t").stdout.startswith("3 items queued: ")
     shell("sync --once")
     assert ("table", "warehouse.d.s.t") in shell.standin.state()["entities"]
 
@@ -278,3 +283,24 @@ def test_deletions_above_limit_need_permission(shell: Shell) -> None:
     result = shell("sync --once --allow-delete 1", MOST_DELETIONS="0")
     assert (result.exit_code, result.stderr) == (0, "")
     assert shell.standin.state()["entities"]["table", "warehouse.d.s.t"]["deleted"]
+
+
+FILE_RUN = run_event(second=5, run=2, job="save", outputs=[dataset("/data/out/t", "file", schema=schema("k"))])
+FLAT, NESTED = "lineage_bridge.file.default./data/out/t", "lineage_bridge.file./data/out.t"
+
+
+def test_relocate_moves_tables_of_the_flat_layout(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    shell.apply(FILE_RUN)
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            targets, "service_layout", lambda settings: service_layout(settings)._replace(folders_as_schemas=False)
+        )
+        shell("sync --once")
+    assert shell("sync relocate --dry-run").stdout == f"move {FLAT} -> {NESTED}\n1 tables to move\n"
+    moves = json.loads(shell("sync relocate --dry-run --output json").stdout)
+    assert moves == {"moves": [{"from": FLAT, "to": NESTED}]}
+    result = shell("sync relocate")
+    assert (result.exit_code, result.stdout.splitlines()[0]) == (0, "moved 1 of 1 tables")
+    assert shell("sync relocate").stdout == "0 tables to move\n"
+    entities = shell.standin.state()["entities"]
+    assert (entities["table", FLAT]["deleted"], entities["table", NESTED]["deleted"]) == (True, False)

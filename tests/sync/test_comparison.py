@@ -157,9 +157,9 @@ def test_pushes_continue_during_comparison(synced: OpenMetadataHarness) -> None:
     assert synced.round()["pushed"] > 0
 
 
-@pytest.mark.parametrize("periodic", [True, False])
-def test_periodic_comparison_pauses_between_batches(synced: OpenMetadataHarness, periodic: bool) -> None:
-    """A batch that takes 10 s is followed by a pause of 90 s, unless an operator started the comparison."""
+@pytest.mark.parametrize("daemon", [True, False])
+def test_comparison_of_a_daemon_pauses_between_batches(synced: OpenMetadataHarness, daemon: bool) -> None:
+    """A batch that takes 10 s is followed by a pause of 90 s."""
     compare = synced.target.compare
 
     batches = []
@@ -171,14 +171,13 @@ def test_periodic_comparison_pauses_between_batches(synced: OpenMetadataHarness,
             yield batch
 
     synced.target.compare = slow_compare
-    if periodic:
-        synced.clock.wait(HOUR + 60)
-    else:
-        synced.reconciler.start_comparison()
+    if not daemon:
+        synced.reconciler.ignore_intervals()
+    synced.clock.wait(HOUR + 60)
     while not batches:
         synced.round()
     synced.round()
-    assert len(batches) == (1 if periodic else 2)
+    assert len(batches) == (1 if daemon else 2)
     synced.clock.wait(91)
     synced.round()
-    assert len(batches) == (2 if periodic else 3)
+    assert len(batches) == (2 if daemon else 3)

@@ -124,7 +124,7 @@ class LogicalRun(NamedTuple):
 
 
 class LogicalRuns:
-    """Finds the logical runs that represent runs."""
+    """Maps runs to logical runs: a run is shown as itself, or as the run into which it is folded."""
 
     def __init__(self, db: Database, org: str, rule: FoldingRule, runs: Iterable[bytes]) -> None:
         self._rule = rule

@@ -92,7 +92,7 @@ class MarquezComparison:
         return None if self._ctx.client.get_job(job.namespace, job.name) else _MISSING
 
     def _dataset_checks(self, items: Sequence[SyncItem]) -> Iterator[_Check]:
-        """Yield a check of the governance of each dataset."""
+        """Yield a governance check for each dataset."""
         datasets = read_datasets(self._ctx.db, self._ctx.org, [item.key for item in items])
         for item in items:
             yield _Check(item, partial(self._check_dataset, datasets[item.key]))

@@ -111,7 +111,13 @@ class OpenMetadataAffectedItems:
         consumers, governance = self._stored("lineage", jobs_of_runs), self._governance_items(marks)
         checks = self._check_items(marks)
         return Affected(
-            self._items_of(changed_keys) | run_items | last_runs | consumers | governance | checks | same_key_items,
+            self._dependents_of_keys(changed_keys)
+            | run_items
+            | last_runs
+            | consumers
+            | governance
+            | checks
+            | same_key_items,
             hashes,
         )
 
@@ -186,19 +192,19 @@ class OpenMetadataAffectedItems:
         )
 
     def _run_items(self, runs: set[bytes]) -> tuple[set[ItemKey], list[bytes]]:
-        """Return affected run items, and the logical job of each logical run.
+        """Return affected run items, and the jobs of the logical runs of `runs`.
 
-        The items are the logical runs of `runs`, and pushed runs that may now belong to another logical run.
+        The items are these logical runs, and pushed runs that may now belong to another logical run.
         """
         if not runs:
             return set(), []
         logical_runs = LogicalRuns(self._db, self._org, self._folding, runs)
-        representing = {logical for run in runs if (logical := logical_runs.find(run))}
+        found = {logical_run for run in runs if (logical_run := logical_runs.find(run))}
         pushed = self._items.get("run", runs | self._select(_CHILD_RUNS, runs))
-        affected_runs = {logical.run for logical in representing} | pushed.keys()
-        return {("run", run) for run in affected_runs}, [logical.job for logical in representing]
+        affected_runs = {logical_run.run for logical_run in found} | pushed.keys()
+        return {("run", run) for run in affected_runs}, [logical_run.job for logical_run in found]
 
-    def _items_of(self, changed: _ChangedKeys) -> set[ItemKey]:
+    def _dependents_of_keys(self, changed: _ChangedKeys) -> set[ItemKey]:
         """Return datasets, jobs, lineage and checks that depend on changed keys."""
         group_by_dataset = group_ids(self._db, self._org, changed.lineage_targets | changed.datasets)
         items = {("dataset", group_id) for group_id in group_by_dataset.values()}
@@ -207,7 +213,8 @@ class OpenMetadataAffectedItems:
             for dataset in changed.lineage_targets
             if dataset in group_by_dataset
         }
-        renamed: set[bytes] = set()
+        # groups whose preferred name may have changed
+        regrouped: set[bytes] = set()
         stored = self._items.get("dataset", set(group_by_dataset))
         for dataset, item in stored.items():
             group_id = group_by_dataset[dataset]
@@ -215,21 +222,21 @@ class OpenMetadataAffectedItems:
             if is_alias:
                 items |= {("dataset", dataset), ("lineage", dataset)}
             if is_alias != was_alias:
-                renamed.add(group_id)
-        jobs = changed.jobs | self._writer_jobs(renamed)
-        renamed_ids = {dataset for dataset, group_id in group_by_dataset.items() if group_id in renamed}
-        # descriptions of derived datasets name these datasets; one without an item may have been an alias before
-        renamed_or_new = sorted(renamed | (set(group_by_dataset.values()) - stored.keys()))
-        derived = EdgeEvidenceReader(self._db, self._org).out_of(renamed_or_new) if renamed_or_new else ()
+                regrouped.add(group_id)
+        jobs = changed.jobs | self._writer_jobs(regrouped)
+        members = {dataset for dataset, group_id in group_by_dataset.items() if group_id in regrouped}
+        # a dataset without an item may have been an alias until now; descriptions of derived datasets name it
+        regrouped_or_new = sorted(regrouped | (set(group_by_dataset.values()) - stored.keys()))
+        derived = EdgeEvidenceReader(self._db, self._org).out_of(regrouped_or_new) if regrouped_or_new else ()
         items |= {("dataset", edge.target) for edge in derived}
-        checks = self._select(_CHECKS, renamed_ids) | checks_of_jobs(self._db, self._org, changed.jobs)
+        checks = self._select(_CHECKS, members) | checks_of_jobs(self._db, self._org, changed.jobs)
         items |= {("check", check) for check in checks}
         items |= {(kind, job) for job in jobs for kind in ("job", "lineage")}
         return items
 
-    def _writer_jobs(self, renamed: set[bytes]) -> set[bytes]:
-        """Return jobs with tasks named after these datasets."""
-        return self._parent_jobs(self._select(_WRITERS, renamed)) if renamed else set()
+    def _writer_jobs(self, groups: set[bytes]) -> set[bytes]:
+        """Return jobs with tasks that are named after these datasets."""
+        return self._parent_jobs(self._select(_WRITERS, groups)) if groups else set()
 
     def _family_hashes(self, jobs: set[bytes]) -> tuple[dict[bytes, bytes], set[bytes]]:
         """Return the family hash of each job. Also return the jobs with a changed hash, and their children.

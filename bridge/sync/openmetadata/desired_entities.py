@@ -190,7 +190,10 @@ def desired_dataset(item: SyncItem, dataset: CanonicalDataset, options: OpenMeta
 def _locate(
     layout: ServiceLayout, name: tuple[str, str], item: SyncItem, options: OpenMetadataOptions
 ) -> EntityLocation:
-    """Return the location of a dataset. An existing entity stays where earlier versions created it."""
+    """Return the location of a dataset.
+
+    An entity that an earlier release of lineage-bridge created stays where it is, unless `relocate` is set.
+    """
     location = locate_dataset(layout, *name)
     if item.remote is None or item.remote.name == location.fqn or options.relocate:
         return location

@@ -123,13 +123,13 @@ class EntityResolver:
         return desired.unresolved(deleted.describe_deletion(name))._replace(remote=None)
 
     def _created_by_us(self, desired: DesiredEntity, remote: RemoteReference) -> bool:
-        """True if this bridge created an entity for any name of the dataset, even if it is being deleted."""
+        """True if this bridge created the remote entity for any name of the dataset, even if it deletes it now."""
         items = self._items.find_by_remote_id(remote.id)
         keys = {desired.item.key, *desired.member_keys}
         if any(item.created_by_us and item.key in keys for item in items) or self._items.find_deletion(remote.id):
             return True
-        pending = self._items.get(desired.item.kind, keys)
-        return any(item.read_record(EntityRecord).creating == remote.name for item in pending.values())
+        dataset_items = self._items.get(desired.item.kind, keys)
+        return any(item.read_record(EntityRecord).creating == remote.name for item in dataset_items.values())
 
     def _existing_candidates(
         self, desired: DesiredEntity, found: dict[str, dict[str, FoundEntity]]

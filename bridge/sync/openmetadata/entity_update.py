@@ -84,7 +84,7 @@ def _update_description(client: OpenMetadataClient, resolved: ResolvedEntity, en
 
 
 def with_edits_of_moved_entity(client: OpenMetadataClient, resolved: ResolvedEntity, body: JsonObject) -> JsonObject:
-    """Extend the request for a new entity by the edits of people, if the entity replaces one with another name."""
+    """Add to the request for a new entity what people edited in the entity that it replaces, if any."""
     replaced, collection = _replaced_item(resolved), resolved.candidate.collection
     if replaced is None or replaced.remote is None:
         return body
@@ -96,7 +96,7 @@ def with_edits_of_moved_entity(client: OpenMetadataClient, resolved: ResolvedEnt
 
 
 def move_manual_edges(client: OpenMetadataClient, resolved: ResolvedEntity, new: RemoteReference) -> str | None:
-    """Move the edges that people drew to or from an entity with another name; returns a note if that fails."""
+    """Move manually drawn edges from the replaced entity to the new one; returns a note if that fails."""
     replaced = _replaced_item(resolved)
     if replaced is None or replaced.remote is None:
         return None
@@ -113,7 +113,7 @@ def move_manual_edges(client: OpenMetadataClient, resolved: ResolvedEntity, new:
                 ]
                 client.put_edge(ends[0], ends[1], _moved_details(details, f"{old.name}.", f"{new.name}."))
     except LineageBridgeError as error:
-        return f"edges that people drew at {old.name} were not moved: {error}"
+        return f"the manual edges of {old.name} were not moved: {error}"
     return None
 
 

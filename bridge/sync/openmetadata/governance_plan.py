@@ -205,12 +205,12 @@ class ChangeResolver:
         """Return a function that looks up the elements of a set field; return None for other fields."""
         if path[0] == mapped.COLUMNS and path[-1] == "tags":
             return self._find_tag
-        sets: dict[FieldPath, Callable[[str], object]] = {
+        finders: dict[FieldPath, Callable[[str], object]] = {
             mapped.TAGS: self._find_tag,
             mapped.TERMS: self._references.term,
             mapped.PRODUCTS: self._find_product,
         }
-        return sets.get(path)
+        return finders.get(path)
 
     def _value_finder(self, path: FieldPath, value: FieldValue) -> Callable[[str], object] | None:
         """Return a function that looks up what a single-valued field refers to; None if it is not a reference."""
