@@ -1,4 +1,4 @@
-"""`lineage-bridge process` commands that plan, run and clean."""
+"""The `lineage-bridge process` commands plan, run, submit and clean."""
 
 import sys
 from pathlib import Path

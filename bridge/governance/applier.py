@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from bridge.governance.asset import Asset
-from bridge.governance.facets import STEWARD_FACETS, changed_facets, check_later_event_possible, combine_assets
+from bridge.governance.facets import STEWARD_FACETS, can_write_later_event, changed_facets, combine_assets
 from bridge.governance.loaded_asset import LoadedAsset, dump_asset, from_records, group_by_dataset, to_record
 from bridge.governance.matcher import AssetMatcher, QualifiedName
 from bridge.intake.event_reader import EventReader
@@ -176,7 +176,7 @@ class AssetApplier:
         return [
             change
             for change in changes
-            if check_later_event_possible(change.name, latest_facet_times.get(groups[change.name], 0))
+            if can_write_later_event(change.name, latest_facet_times.get(groups[change.name], 0))
         ]
 
     def _write_changes(self, changes: Sequence[DatasetChange], now: int) -> None:

@@ -49,7 +49,7 @@ ShortTexts = Annotated[
 
 
 class AssetColumn(Section):
-    """A column that the contract requires."""
+    """A column in the schema contract of an asset."""
 
     name: ShortText
     type: str | None = Field(default=None, min_length=1)

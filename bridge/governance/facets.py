@@ -59,8 +59,8 @@ _log = structlog.get_logger()
 STEWARD_FACETS = (GOVERNANCE, CONTRACT, EXPECTATIONS, SLA)
 
 
-def check_later_event_possible(name: QualifiedName, latest_micros: int) -> bool:
-    """Return whether a later event is possible; logs a warning if the latest has the maximum timestamp."""
+def can_write_later_event(name: QualifiedName, latest_micros: int) -> bool:
+    """Return whether an event can be later than the dataset's latest event; logs a warning if not."""
     if latest_micros < MAX_MICROS:
         return True
     _log.warning(

@@ -45,9 +45,9 @@ def plan_file_edits(plans: Sequence[DatasetPlan], vocabulary: TagVocabulary) -> 
         remote_fields = plan.remote_diff.remote.fields if plan.remote_diff else {}
         if not remote_fields and not plan.imported_fields:
             continue
-        own_assets = [loaded for loaded in plan.loaded if not loaded.asset.is_pattern]
+        exact_assets = [loaded for loaded in plan.loaded if not loaded.asset.is_pattern]
         name = " ".join(plan.name)
-        if not own_assets:
+        if not exact_assets:
             source = plan.loaded[0].source if plan.loaded else ""
             edits.append(
                 FileEdit(
@@ -59,53 +59,55 @@ def plan_file_edits(plans: Sequence[DatasetPlan], vocabulary: TagVocabulary) -> 
             facet_fields(plan.facet), remote_fields, vocabulary, plan.remote_diff.owners if plan.remote_diff else {}
         )
         problems = [f"{name}: {problem}" for problem in import_result.problems]
-        edits.append(plan_file_edit(own_assets[0], plan.facet, import_result.changes, problems))
+        edits.append(plan_file_edit(exact_assets[0], plan.facet, import_result.changes, problems))
     return edits
 
 
 def plan_file_edit(
-    own_asset: LoadedAsset, facet: Mapping[str, Any], imported_fields: FieldValues, problems: Sequence[str]
+    edited_asset: LoadedAsset, facet: Mapping[str, Any], imported_fields: FieldValues, problems: Sequence[str]
 ) -> FileEdit:
-    """Plan the edit that adds the given changes, and all changes imported earlier, to a file."""
-    file_fields = facet_fields(asset_content(facet))
+    """Plan the edit that adds the imported fields, and all fields imported earlier, to the file of an asset."""
+    asset_fields = facet_fields(asset_content(facet))
     changes, file_problems = _changes_for_file(
-        own_asset, file_fields, changed_fields(file_fields, {**facet_fields(facet), **imported_fields})
+        edited_asset, asset_fields, changed_fields(asset_fields, {**facet_fields(facet), **imported_fields})
     )
     all_problems = (*problems, *file_problems)
     try:
-        load_asset(Path(own_asset.source))
-        content = Path(own_asset.source).read_bytes().decode()
-        return FileEdit(own_asset.source, content, _edit_text(content, changes), all_problems)
+        load_asset(Path(edited_asset.source))
+        content = Path(edited_asset.source).read_bytes().decode()
+        return FileEdit(edited_asset.source, content, _edit_text(content, changes), all_problems)
     except ConfigError as error:  # someone may be editing the file
-        return FileEdit(own_asset.source, "", "", (*all_problems, *str(error).splitlines()))
+        return FileEdit(edited_asset.source, "", "", (*all_problems, *str(error).splitlines()))
     except (OSError, YAMLError, UnicodeDecodeError) as error:
-        return FileEdit(own_asset.source, "", "", (*all_problems, f"{own_asset.source}: cannot be edited: {error}"))
+        return FileEdit(
+            edited_asset.source, "", "", (*all_problems, f"{edited_asset.source}: cannot be edited: {error}")
+        )
 
 
 def _changes_for_file(
-    own_asset: LoadedAsset, file_fields: FieldValues, changes: FieldValues
+    edited_asset: LoadedAsset, asset_fields: FieldValues, changes: FieldValues
 ) -> tuple[dict[FieldPath, FieldValue], list[str]]:
     """Return the changes to write into a file, and a problem for each removed element that other files still set."""
-    own_fields = facet_fields(combine_assets([own_asset.asset])[GOVERNANCE])
-    own_changes: dict[FieldPath, FieldValue] = {}
+    fields_in_file = facet_fields(combine_assets([edited_asset.asset])[GOVERNANCE])
+    file_changes: dict[FieldPath, FieldValue] = {}
     problems = []
     for path, value in changes.items():
-        previous_elements = as_set(file_fields.get(path))
+        previous_elements = as_set(asset_fields.get(path))
         desired_elements = as_set(value)
-        own_elements = as_set(own_fields.get(path))
-        is_set = isinstance(file_fields.get(path), frozenset) or isinstance(value, frozenset)
+        elements_in_file = as_set(fields_in_file.get(path))
+        is_set = isinstance(asset_fields.get(path), frozenset) or isinstance(value, frozenset)
         added_elements = desired_elements - previous_elements
         removed_elements = previous_elements - desired_elements
-        new_value: FieldValue = (own_elements - removed_elements) | added_elements if is_set else value
-        elements_set_elsewhere = removed_elements - own_elements if is_set or value is None else frozenset()
+        new_value: FieldValue = (elements_in_file - removed_elements) | added_elements if is_set else value
+        elements_set_elsewhere = removed_elements - elements_in_file if is_set or value is None else frozenset()
         if elements_set_elsewhere:
             elements = f"{'.'.join(path)}: {', '.join(sorted(elements_set_elsewhere))}"
             problems.append(
-                f"{own_asset.source}: {elements} was removed in OpenMetadata, but is set by other asset files"
+                f"{edited_asset.source}: {elements} was removed in OpenMetadata, but is set by other asset files"
             )
-        if path in own_fields or new_value not in (None, frozenset()):
-            own_changes[path] = new_value
-    return own_changes, problems
+        if path in fields_in_file or new_value not in (None, frozenset()):
+            file_changes[path] = new_value
+    return file_changes, problems
 
 
 def _edit_text(text: str, changes: FieldValues) -> str:

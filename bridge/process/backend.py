@@ -102,7 +102,7 @@ class RemoteBackend:
         return result
 
     def execute(self, command: Command[A]) -> A:
-        """Execute a command with retries, which are safe because the commands of processes are idempotent."""
+        """Execute a command with retries, which are safe because all commands that processes send are idempotent."""
         result: A = self._retrying(execute_on_service, self._client, command)
         return result
 

@@ -138,7 +138,7 @@ def profile_expressions(columns: Mapping[str, str]) -> dict[str, str]:
 
 
 def column_profiles(measurements: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Group profile metrics, which are measured as `metric|column`, by column, as in the metrics facet."""
+    """Group the measurements with keys `metric|column` by column, as in the metrics facet."""
     profiles: dict[str, dict[str, Any]] = {}
     for key, value in measurements.items():
         metric, separator, column = key.partition("|")

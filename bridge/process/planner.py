@@ -134,9 +134,9 @@ class Planner:
         )
 
     def _find_file_version(self, location: DatasetLocation, key: str) -> tuple[str, str | None]:
-        """Return the key of the next version, and the tag of an existing version with this key, if any."""
-        free_key, version = self._find_by_key(location, key)
-        return free_key, version.tag if version else None
+        """Return the key for the output, and the tag of the valid version that already has this key, if any."""
+        version_key, version = self._find_by_key(location, key)
+        return version_key, version.tag if version else None
 
     def _find_table_version(
         self, output: Output, location: DatasetLocation, key: str, published_version: ResolvedVersion | None
@@ -266,7 +266,7 @@ def contract_problems(inputs: Iterable[PlannedInput]) -> list[str]:
 
 
 def sql_problems(steps: Iterable[PlannedStep], inputs: Iterable[PlannedInput]) -> list[str]:
-    """List columns that the SQL of steps refers to but that do not exist. Views with unknown columns are skipped."""
+    """List the nonexistent columns that the SQL of steps refers to. Views whose columns are not known are skipped."""
     schemas: dict[str, list[str]] = {
         planned_input.input.as_.lower(): list(planned_input.columns)
         for planned_input in inputs

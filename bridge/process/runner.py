@@ -174,7 +174,7 @@ class ProcessRunner:
         for planned_input in self._plan.inputs:
             if planned_input.delivery is not None:
                 event = version_event(
-                    _read_dataset(planned_input),
+                    _input_dataset(planned_input),
                     self._clock(),
                     planned_input.rows,
                     planned_input.location.path_or_table,
@@ -194,17 +194,17 @@ class ProcessRunner:
     def _send_run_event(self, state: State, error: str | None = None) -> None:
         """Send an event with the inputs and outputs of the run, and with its results so far."""
         plan = self._plan
-        inputs = [_read_dataset(planned_input) for planned_input in plan.inputs]
+        inputs = [_input_dataset(planned_input) for planned_input in plan.inputs]
         output_lineage = [self._output_lineage(planned_output) for planned_output in plan.outputs]
         outputs = [
-            self._written_dataset(planned_output, lineage)
+            self._output_dataset(planned_output, lineage)
             for planned_output, lineage in zip(plan.outputs, output_lineage, strict=True)
         ]
         steps = self._executor.views.step_facets() if self._executor else ()
         context = run_context(plan)._replace(parent=self._parent, steps=steps, output_lineage=output_lineage)
         send_event(self._backend, run_event(state, context, self._clock(), inputs, outputs, error))
 
-    def _written_dataset(self, planned_output: PlannedOutput, lineage: OutputLineage) -> WrittenDataset:
+    def _output_dataset(self, planned_output: PlannedOutput, lineage: OutputLineage) -> WrittenDataset:
         """Describe an output for a run event, with its measurements once it is written."""
         result = self._executor.results.get(planned_output.output.dataset) if self._executor else None
         if result is None:
@@ -317,7 +317,7 @@ def run_context(plan: Plan) -> RunContext:
     )
 
 
-def _read_dataset(planned_input: PlannedInput) -> ReadDataset:
+def _input_dataset(planned_input: PlannedInput) -> ReadDataset:
     return ReadDataset(planned_input.location, planned_input.version, planned_input.columns)
 
 

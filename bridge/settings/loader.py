@@ -113,13 +113,13 @@ def load_settings_with_origins(paths: Sequence[Path] = ()) -> LoadedSettings:
     """Load settings with their origins; raises ConfigError with one line per problem."""
     files = read_config_files(list(paths))
     secret_files = {name: Path(path) for name, path in os.environ.items() if is_secret_file_variable(name)}
-    invalid_variables = load_secret_files(secret_files)
-    for name in environment_variables(invalid_variables):
+    variable_problems = load_secret_files(secret_files)
+    for name in environment_variables(exclude=variable_problems):
         problem = check_variable(name, os.environ[name])
         if problem is not None:
-            invalid_variables[name] = problem
-    problems = [*files.problems, *invalid_variables.values()]
-    with without_variables(invalid_variables):
+            variable_problems[name] = problem
+    problems = [*files.problems, *variable_problems.values()]
+    with without_variables(variable_problems):
         try:
             settings = Settings(**files.values)
         except ValidationError as error:

@@ -209,7 +209,7 @@ class PostgresDatabase:
             self.execute(_ANALYZE)
 
     def _create_partitions(self) -> None:
-        """Create the partitions for the coming days. A failure is only logged, because the next day tries again."""
+        """Create the partitions for the coming days. A failure is only logged; creation is retried the next day."""
         try:
             with self._connection.transaction():
                 self._connection.execute(f"SELECT pg_advisory_xact_lock({SCHEMA_LOCK})")

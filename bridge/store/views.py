@@ -101,7 +101,7 @@ def _group_value_sql(column: str, order: str) -> str:
 
 
 def _class_schema_sql(dialect: Dialect) -> str:
-    """Build the query of the schema of each identity group: the schema of the member that ranks first."""
+    """Build the query that selects the schema of each identity group: the highest-ranked schema of its members."""
     return f"""
 SELECT org_id, class_id, schema_hash, columns_json, first_seen
 FROM (

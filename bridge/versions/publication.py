@@ -31,7 +31,7 @@ JOIN ol_dataset d ON d.org_id = p.org_id AND d.dataset_id = p.dataset_id WHERE p
 
 
 class PublicationEntry(NamedTuple):
-    """A change of the published version of one dataset. The entries of one publication share a number."""
+    """A change to the published version of one dataset. Entries published together have the same `publication`."""
 
     number: int
     publication: int

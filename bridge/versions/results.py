@@ -52,7 +52,7 @@ class ResolvedVersion(msgspec.Struct, frozen=True):
 
 
 class Publication(msgspec.Struct, frozen=True):
-    """A change of the published version of a dataset; the changes of one publication share a number."""
+    """A change to the published version of one dataset; `publication` is the same for changes published together."""
 
     publication: int
     number: int

@@ -58,7 +58,10 @@ def _split_into_parts(text: str) -> list[str]:
 
 
 def _concatenation(text: str, control_format: str, long_format: str) -> str:
-    """Write text as a concatenation, because the DB2 and Teradata clients replace line ends within quotes."""
+    """Format text as a concatenation of literals.
+
+    The DB2 and Teradata clients would alter line breaks inside a string literal.
+    """
     parts = [
         control_format.format(ord(part)) if _CONTROLS.match(part) else _quote(part)
         for part in _split_into_parts(text)

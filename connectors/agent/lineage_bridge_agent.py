@@ -1320,7 +1320,7 @@ def register_and_deliver(kind, body, spool, url, api_key):
 
 
 def normalize_registration(body):
-    """Name the dataset as `run` names datasets, and add the path if the dataset is a file."""
+    """Name the dataset in the same way as `run` does, and add the path if the dataset is a file."""
     name, namespace, base_dir = str(body["name"]), body.get("namespace"), _current_dir()
     dataset = build_dataset(str(namespace), name, base_dir) if namespace else parse_dataset(name, base_dir)
     normalized_body = dict(dataset.pop("facets", {}), **body)

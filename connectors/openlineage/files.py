@@ -67,12 +67,13 @@ def read_records(file: BinaryIO, start: int = 0) -> Iterator[RawRecord]:
 
 
 def _line_records(lines: Iterator[bytes], start: int) -> Iterator[RawRecord]:
-    """Yield a record per line that is not blank; a last line that is incomplete gets the end 0."""
+    """Yield a record for each line that is not blank. The end of an incomplete last line is 0."""
+    end = start
     for line in lines:
-        start += len(line)
+        end += len(line)
         if line.strip():
             is_incomplete = not line.endswith(b"\n") and not is_json(line.removeprefix(BOM))
-            yield RawRecord(line, 0 if is_incomplete else start)
+            yield RawRecord(line, 0 if is_incomplete else end)
 
 
 def _starts_document(first_line: bytes) -> bool:

@@ -351,7 +351,7 @@ class OpenMetadataClient:
         return self._session.delete("delete status", path) is not None
 
     def _read_range(self, operation: str, path: str, start: int, end: int) -> list[JsonObject] | None:
-        """Fetch all records between two times (inclusive, in milliseconds); the server sends them without pages."""
+        """Fetch all records between two times (inclusive, in milliseconds); the server does not paginate."""
         times = {"startTs": str(start), "endTs": str(end)}
         response = self._session.get_or_none(operation, path, times, member="data")
         return None if response is None else list(response.get("data") or ())

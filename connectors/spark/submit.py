@@ -37,7 +37,10 @@ class SparkInstallation(NamedTuple):
 
 
 def find_spark(python: str = sys.executable) -> SparkInstallation:
-    """Find the PySpark of a Python interpreter, and a Java for it; raises MissingDependency with the remedy."""
+    """Find the PySpark installed for a Python interpreter and a compatible Java.
+
+    Raises MissingDependency with installation instructions.
+    """
     result = subprocess.run([python, "-c", _PRINT_PYSPARK], capture_output=True, text=True, check=False)
     if result.returncode:
         raise MissingDependency(f"PySpark is not installed for {python}: {_INSTALL_SPARK}")
@@ -46,7 +49,7 @@ def find_spark(python: str = sys.executable) -> SparkInstallation:
 
 
 def find_java(oldest: int = 17) -> Path:
-    """Find the home of a working Java that is new enough; raises MissingDependency with the remedy."""
+    """Find the home of a working Java that is new enough; raises MissingDependency with installation instructions."""
     unsuitable_homes: list[str] = []
     for home in _java_homes():
         result = subprocess.run([home / "bin" / "java", "-version"], capture_output=True, text=True, check=False)

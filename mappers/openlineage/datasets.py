@@ -23,10 +23,10 @@ from mappers.openlineage.row_builder import DatasetContext, DatasetRole, RowBuil
 from mappers.openlineage.schemas import map_schema
 from mappers.openlineage.versions import (
     IDEMPOTENCY_KEY_FACET,
-    bounded_version,
     map_output_version,
     map_reported_version,
     statistics_columns,
+    truncate_version,
     version_id,
 )
 
@@ -57,7 +57,10 @@ def map_dataset(builder: RowBuilder, dataset: ParsedDataset, context: DatasetCon
     _map_symlinks(builder, dataset, entity)
     schema_hash = map_schema(builder, dataset, entity, role.rank)
     builder.add_facets(
-        entity.id, dataset.facets, role.rank, in_columns=_parsed_facet_names(dataset.facets, _FACETS_IN_COLUMNS[role])
+        entity.id,
+        dataset.facets,
+        role.rank,
+        stored_in_columns=_parsed_facet_names(dataset.facets, _FACETS_IN_COLUMNS[role]),
     )
     if role is DatasetRole.INPUT:
         _map_input(builder, dataset, entity, context)
@@ -116,7 +119,7 @@ def _map_succession(
 
 
 def _map_symlinks(builder: RowBuilder, dataset: ParsedDataset, entity: CanonicalEntity) -> None:
-    """Add the other names of a dataset."""
+    """Map the other names of a dataset."""
     symlinks = facet_value(dataset.facets.get("symlinks"), facet_types.SymlinksFacet, builder.notes)
     identifiers = symlinks.identifiers if symlinks else None
     for identifier in identifiers or ():
@@ -130,29 +133,33 @@ def _map_symlinks(builder: RowBuilder, dataset: ParsedDataset, entity: Canonical
 
 
 def _map_input(builder: RowBuilder, dataset: ParsedDataset, entity: CanonicalEntity, context: DatasetContext) -> None:
-    """Add an input of a run with its edge and its facets."""
+    """Map an input of a run, with its edge and its facets."""
     columns = statistics_columns(builder, dataset.input_facets.get("inputStatistics"))
     version = facet_value(dataset.facets.get("version"), facet_types.DatasetVersionFacet, builder.notes)
     if version:
         tag = version.datasetVersion
         columns |= {
             "version_order": builder.assertion_order(0, digest(tag.encode())),
-            "version": bounded_version(builder, tag),
+            "version": truncate_version(builder, tag),
         }
     builder.rows.append(
         RunInputRow(builder.org, context.run_id, entity.id, context.job_id, builder.micros, builder.micros, **columns)
     )
     builder.add_edge("CONSUMES", ("dataset", entity.id), ("job", context.job_id), context.job_id, "explicit")
-    in_columns = _parsed_facet_names(dataset.input_facets, ("inputStatistics",))
     builder.add_facets(
-        context.run_id, dataset.input_facets, Rank.INPUT, about_id=entity.id, prefix="input:", in_columns=in_columns
+        context.run_id,
+        dataset.input_facets,
+        Rank.INPUT,
+        about_id=entity.id,
+        prefix="input:",
+        stored_in_columns=_parsed_facet_names(dataset.input_facets, ("inputStatistics",)),
     )
 
 
 def _map_output(
     builder: RowBuilder, dataset: ParsedDataset, entity: CanonicalEntity, context: DatasetContext, change: str | None
 ) -> None:
-    """Add an output of a run with its edge and its facets."""
+    """Map an output of a run, with its edge and its facets."""
     dropped_at = builder.micros if change == "DROP" else None
     change_order = builder.assertion_order(0, digest(change.encode())) if change else None
     builder.rows.append(
@@ -170,14 +177,14 @@ def _map_output(
     )
     if change not in _CHANGES_WITHOUT_EDGE:
         builder.add_edge("PRODUCES", ("job", context.job_id), ("dataset", entity.id), context.job_id, "explicit")
-    in_columns = _parsed_facet_names(dataset.output_facets, ("outputStatistics", IDEMPOTENCY_KEY_FACET)) | {"subset"}
+    parsed_facets = _parsed_facet_names(dataset.output_facets, ("outputStatistics", IDEMPOTENCY_KEY_FACET))
     builder.add_facets(
         context.run_id,
         dataset.output_facets,
         Rank.OUTPUT,
         about_id=entity.id,
         prefix="output:",
-        in_columns=in_columns,
+        stored_in_columns=parsed_facets | {"subset"},
     )
 
 
@@ -235,7 +242,7 @@ def _map_column_lineage_facet(
 def _map_quality(
     builder: RowBuilder, dataset: ParsedDataset, entity: CanonicalEntity, context: DatasetContext
 ) -> None:
-    """Add the results of checks, and the checks that a steward expects."""
+    """Map the results of checks, and the checks that a steward expects."""
     output_version_id = version_id(entity.id, context.run_id) if context.role is DatasetRole.OUTPUT else None
     for facets in (dataset.facets, dataset.input_facets):
         assertions = facet_value(facets.get("dataQualityAssertions"), facet_types.AssertionsFacet, builder.notes)

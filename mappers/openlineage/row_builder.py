@@ -96,7 +96,7 @@ class RowBuilder:
         return self.assertion_order(rank, facet.digest), value
 
     def bounded_key(self, text: str, description: str) -> str:
-        """Truncate text that exceeds the key size of the stores, and add a note."""
+        """Truncate text that exceeds the maximum key length of the stores, and add a note."""
         if len(text) > MAX_KEY_CHARACTERS:
             self.notes.append(f"{description} has {len(text)} characters: truncated, with a hash of the full text")
         return bounded_key(text)
@@ -162,11 +162,11 @@ class RowBuilder:
         *,
         about_id: bytes = NO_ID,
         prefix: str = "",
-        in_columns: frozenset[str] = frozenset(),
+        stored_in_columns: frozenset[str] = frozenset(),
     ) -> None:
-        """Add facets as raw JSON, except ignored facets and the facets that are stored in columns (`in_columns`)."""
+        """Add facets as raw JSON, except ignored facets and the facets in `stored_in_columns`."""
         for facet in facets.values():
-            is_stored_in_columns = facet.name in in_columns and facet.body is not None
+            is_stored_in_columns = facet.name in stored_in_columns and facet.body is not None
             if facet.name in self.ignored_facets or is_stored_in_columns:
                 continue
             facet_rank = Rank.STEWARD if facet.name.startswith(STEWARD_PREFIX) else rank

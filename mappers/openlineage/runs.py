@@ -30,12 +30,12 @@ def map_run(builder: RowBuilder, event: Event, job: CanonicalEntity, *, explicit
     row = _run_row(builder, event, run_id, uuid, job.id)._replace(explicit=explicit)
     row = _map_parent(builder, event, job, row)
     builder.rows.append(_with_nominal_time(builder, event, row))
-    in_columns = frozenset(
+    stored_in_columns = frozenset(
         name
         for name, facet_type in _FACETS_IN_COLUMNS.items()
         if facet_value(event.run_facets.get(name), facet_type, []) is not None
     )
-    builder.add_facets(run_id, event.run_facets, Rank.OUTPUT, in_columns=in_columns)
+    builder.add_facets(run_id, event.run_facets, Rank.OUTPUT, stored_in_columns=stored_in_columns)
     tests = facet_value(event.run_facets.get("test"), facet_types.RunTestsFacet, builder.notes)
     if tests:
         map_run_tests(builder, tests, job.id, run_id)

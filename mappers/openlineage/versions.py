@@ -87,8 +87,8 @@ def map_reported_version(builder: RowBuilder, dataset: ParsedDataset, entity: Ca
         )
 
 
-def bounded_version(builder: RowBuilder, tag: str) -> str:
-    """Truncate the name of a version to the key size of the stores."""
+def truncate_version(builder: RowBuilder, tag: str) -> str:
+    """Truncate a version tag that exceeds the maximum key length of the stores."""
     return builder.bounded_key(tag, "a version")
 
 
@@ -119,7 +119,7 @@ def _idempotency_key_columns(builder: RowBuilder, dataset: ParsedDataset) -> dic
 
 def _reported_tag(builder: RowBuilder, version: facet_types.DatasetVersionFacet) -> _VersionTag:
     tag = version.datasetVersion
-    return _VersionTag(builder.assertion_order(Rank.OUTPUT, digest(tag.encode())), bounded_version(builder, tag))
+    return _VersionTag(builder.assertion_order(Rank.OUTPUT, digest(tag.encode())), truncate_version(builder, tag))
 
 
 def _version_row(

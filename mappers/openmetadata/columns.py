@@ -44,7 +44,10 @@ def nest_columns(columns: Iterable[SchemaColumn], max_characters: int = MAX_COLU
 
 
 class _OpenLevel(NamedTuple):
-    """A column (or the top level, without a body) and its reported child columns."""
+    """A column, or the top level of a schema, and the reported columns directly below it.
+
+    `body` is the column in the format of the server, or None at the top level.
+    """
 
     name: str
     path: tuple[str, ...]

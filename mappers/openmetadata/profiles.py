@@ -45,7 +45,7 @@ class TableMetrics(NamedTuple):
 
 
 def known_size(size: int | None, rows: int | None) -> int | None:
-    """Return the size in bytes; JDBC writers report 0 for rows of unknown size."""
+    """Return the size in bytes, or None if it is unknown. JDBC writers report 0 bytes for rows of unknown size."""
     return None if size == 0 and rows else size
 
 

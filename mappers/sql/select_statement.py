@@ -83,7 +83,7 @@ class SelectStatement:
         return [RelationColumn(name, sources) for name in self._output_names(item)]
 
     def _output_names(self, item: exp.Expression) -> list[str]:
-        """Return the names of the columns that an item without a single alias creates."""
+        """Return the names of the columns that an item creates if it has no alias or several aliases."""
         if isinstance(item, exp.Aliases):
             return [identifier.name for identifier in item.expressions]
         if isinstance(item, exp.QueryTransform):

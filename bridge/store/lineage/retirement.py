@@ -81,7 +81,7 @@ class RetirementPolicy:
             return {}
         jobs_with_runs = {job for job, seen in earliest_seen.items() if seen != NO_TIME_LIMIT}
         candidates = jobs_with_runs - self._oldest_current.keys()
-        for job in self._possibly_retired_jobs({job: earliest_seen[job] for job in candidates}):
+        for job in self._jobs_with_retirable_edges({job: earliest_seen[job] for job in candidates}):
             starts = self.complete_run_starts(job, self._rule.retire_after)
             has_enough_runs = len(starts) == self._rule.retire_after
             self._oldest_current[job] = min(starts) if has_enough_runs else 0
@@ -95,8 +95,11 @@ class RetirementPolicy:
                 rows += self._db.fetch_all(_STARTED_RUNS, self._org, application, self._until, limit, job)
         return sorted((start for (start,) in rows), reverse=True)[:limit]
 
-    def _possibly_retired_jobs(self, earliest_seen: dict[bytes, int]) -> Iterable[bytes]:
-        """Yield the jobs that had enough runs to retire an edge since their oldest edge was last seen."""
+    def _jobs_with_retirable_edges(self, earliest_seen: dict[bytes, int]) -> Iterable[bytes]:
+        """Yield the jobs that may have retired edges.
+
+        At least `retire_after` runs of such a job started after its least recently seen edge was last seen.
+        """
         offset = self._rule.retire_after - 1
         nth_starts = dict(
             self._db.fetch_for_ids(_NTH_NEWEST_START, sorted(earliest_seen), self._org, self._until, offset)

@@ -113,7 +113,7 @@ class SearchHit(msgspec.Struct, frozen=True):
 class SearchResult(msgspec.Struct, frozen=True):
     """The hits, the number of datasets and jobs still to be indexed, and the cursor of the next page, if any.
 
-    Without hits, `near` lists words of names that are spelled similarly to the query.
+    If there are no hits, `near` lists words in names that are spelled similarly to the query.
     """
 
     items: list[SearchHit]
@@ -202,7 +202,7 @@ def _find_entries(
 
 
 def _find_suggestions(db: Database, org: str, criteria: SearchCriteria) -> list[str]:
-    """Find words of names that are similar to a mistyped word."""
+    """Suggest words in names that are similar to a mistyped one-word query."""
     expression = similar_names_expression(criteria.q, _build_filters(criteria))
     if expression is None:
         return []

@@ -151,7 +151,7 @@ def is_satisfied(
     """Evaluate a condition against the current states of jobs, not against individual runs.
 
     A condition on an undefined job is false. A condition on a job that is on ice is true, regardless of the lookback.
-    `own_end` is the last end of the waiting job; all times are in minutes.
+    `own_end` is the time at which the waiting job last ended; all times are in minutes.
     """
 
     def is_true(atom: Atom) -> bool:

@@ -45,7 +45,10 @@ def is_device(path: str) -> bool:
 def dataset_candidates(
     side: Side, text: str | None, evidence: str, confidence: float, variables: Mapping[str, str]
 ) -> DataFlow:
-    """Return the candidate for a path or URL, or an empty list if variables are unknown or no file is named."""
+    """Return a list with the candidate for a path or URL.
+
+    The list is empty if the text names no file, or contains variables that are not in `variables`.
+    """
     path = expand_variables(text or "", variables)
     if not path or "$" in path or "`" in path or is_device(path):
         return []

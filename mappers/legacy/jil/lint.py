@@ -155,9 +155,10 @@ def _check_box(
 
 def _check_schedule(job: JobDefinition) -> Iterator[Diagnostic]:
     """Find schedule attributes that have no effect, exclude each other or are missing."""
-    inactive = [name for name in SCHEDULE_ATTRIBUTES if job.get(name) and name != "timezone"]
-    if inactive and not job.is_on("date_conditions"):
-        yield _diagnostic(job, "warning", f"{', '.join(inactive)} have no effect without date_conditions: 1")
+    schedule_attributes = [name for name in SCHEDULE_ATTRIBUTES if job.get(name) and name != "timezone"]
+    if schedule_attributes and not job.is_on("date_conditions"):
+        names = ", ".join(schedule_attributes)
+        yield _diagnostic(job, "warning", f"{names} have no effect without date_conditions: 1")
     for first, second in (("start_times", "start_mins"), ("days_of_week", "run_calendar")):
         if job.get(first) and job.get(second):
             yield _diagnostic(job, "error", f"{first} and {second} are mutually exclusive")

@@ -146,7 +146,10 @@ def _resolve_word(node: Node, raw: bytes, variables: Mapping[str, str]) -> str |
 
 
 def _expand_string(node: Node, raw: bytes, variables: Mapping[str, str]) -> str | None:
-    """Expand the variables in a quoted string, and keep the blanks between them."""
+    """Expand the variables in a double-quoted string.
+
+    Literal text is copied from the source, because the parser drops whitespace between variables.
+    """
     text = ""
     start = node.start_byte + 1
     for child in node.named_children:
