@@ -36,6 +36,10 @@ _NEWEST = f"SELECT job_id, key FROM ({_SENT_RUNS}) n WHERE n.place = 1 ORDER BY 
 _OLDER = f"SELECT key FROM ({_SENT_RUNS} AND r.job_id = ?3) n WHERE n.place > ?4 ORDER BY n.place LIMIT ?5"
 
 
+#: One of this many comparisons looks up all outputs of the newest runs.
+_OUTPUTS_EVERY = 24
+
+
 class _Check(NamedTuple):
     """A check of one item; `describe_difference` returns None if the item is in sync."""
 
@@ -48,12 +52,20 @@ class MarquezComparison:
 
     def __init__(self, ctx: MarquezContext) -> None:
         self._ctx = ctx
+        self._comparisons = 0
+        #: Existing outputs of jobs, and the time at which Marquez had last changed the job.
+        self._verified_outputs: dict[tuple[str, str], str] = {}
 
     def compare(self) -> Iterator[ComparedBatch]:
         """Compare the newest run of each job.
 
         If Marquez lacks that run, older runs are compared too, because Marquez may have been restored from a backup.
+        Outputs that existed are looked up again only if Marquez has changed their job since, or once in
+        `_OUTPUTS_EVERY` comparisons.
         """
+        if self._comparisons % _OUTPUTS_EVERY == 0:
+            self._verified_outputs.clear()
+        self._comparisons += 1
         newest = self._ctx.db.fetch_all(_NEWEST, self._ctx.org, NAME)
         for i in range(0, len(newest), _BATCH_SIZE):
             job_by_run = {bytes(run): bytes(job) for job, run in newest[i : i + _BATCH_SIZE]}
@@ -170,9 +182,17 @@ class MarquezComparison:
                     return f"its job has an additional {role}: {' '.join(name)}"
             if role == "output":
                 for name in sorted(expected):
-                    if self._ctx.client.get_dataset(*name) is None:
+                    if not self._output_exists(name, str(job.get("updatedAt"))):
                         return f"its output {' '.join(name)} is missing"
         return None
+
+    def _output_exists(self, name: tuple[str, str], job_updated_at: str) -> bool:
+        if self._verified_outputs.get(name) == job_updated_at:
+            return True
+        if self._ctx.client.get_dataset(*name) is None:
+            return False
+        self._verified_outputs[name] = job_updated_at
+        return True
 
 
 def _datasets_of_run(run: JsonObject) -> set[tuple[str, str]]:

@@ -245,6 +245,21 @@ def test_comparison_repairs_newest_run(
     assert synced.job_io() == (["in"], ["out"])
 
 
+def test_outputs_of_an_unchanged_job_are_not_looked_up_again(synced: MarquezHarness) -> None:
+    synced.apply(run(1)).converge()
+    synced.compare()
+    looked_up = synced.calls["dataset"]
+    synced.compare()
+    assert synced.calls["dataset"] == looked_up
+    synced.apply(run(2)).converge()
+    synced.compare()
+    assert synced.calls["dataset"] == looked_up + 1
+    synced.request("DELETE", "/namespaces/db/datasets/out")
+    for _ in range(24):
+        synced.compare()
+    assert synced.client.get_dataset("db", "out") is not None
+
+
 def test_comparison_restores_job_outputs_changed_by_other_producer(synced: MarquezHarness) -> None:
     synced.apply(run(1)).converge()
     synced.client.send(run(9, out="theirs"))
