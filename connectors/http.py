@@ -1,9 +1,11 @@
 """HTTP for all connectors; the only module that imports httpx."""
 
-from collections.abc import Mapping
-from contextlib import suppress
+from collections import deque
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from importlib.metadata import version
 from typing import Any, NamedTuple
 
@@ -63,7 +65,11 @@ class HttpResponse(NamedTuple):
 
 
 class HttpSession:
-    """Thread-safe HTTP session with one server over a few persistent connections."""
+    """Thread-safe HTTP session with one server.
+
+    Each request in flight has a client with a single connection, which the next request reuses. One client with a
+    pool of connections would search the pool for every request.
+    """
 
     def __init__(
         self,
@@ -71,7 +77,6 @@ class HttpSession:
         *,
         headers: Mapping[str, str] | None = None,
         timeouts: Timeouts = Timeouts(),  # noqa: B008 - an immutable tuple
-        connections: int = 10,
         transport: Transport | None = None,
     ) -> None:
         if not _is_valid_url(url):
@@ -79,14 +84,12 @@ class HttpSession:
         self.url = url.rstrip("/")
         user_agent = {"User-Agent": f"lineage-bridge/{version('lineage-bridge')}"}
         self._timeouts = timeouts
-        self._client = httpx.Client(
-            headers=user_agent | dict(headers or {}),
-            timeout=httpx.Timeout(**timeouts._asdict()),
-            limits=httpx.Limits(
-                max_connections=connections, max_keepalive_connections=connections, keepalive_expiry=_IDLE_SECONDS
-            ),
-            transport=transport,
-        )
+        self._headers = user_agent | dict(headers or {})
+        self._transport = transport
+        self._tls = httpx.create_ssl_context()
+        self._clients: list[httpx.Client] = []
+        #: Clients without a request; the last one used is the first to be used again.
+        self._idle_clients: deque[httpx.Client] = deque()
 
     def request(
         self,
@@ -101,14 +104,15 @@ class HttpSession:
         """Send a request; raises Unreachable if nothing was sent, and NoResponse if the outcome is unknown."""
         timeouts = self._timeouts if read_seconds is None else self._timeouts._replace(read=read_seconds)
         try:
-            response = self._client.request(
-                method,
-                f"{self.url}{path}",
-                content=body,
-                params=dict(parameters) if parameters else None,
-                headers=dict(headers or {}),
-                timeout=httpx.Timeout(**timeouts._asdict()),
-            )
+            with self._borrow_client() as client:
+                response = client.request(
+                    method,
+                    _parse_url(f"{self.url}{path}"),
+                    content=body,
+                    params=dict(parameters) if parameters else None,
+                    headers=dict(headers or {}),
+                    timeout=httpx.Timeout(**timeouts._asdict()),
+                )
         except httpx.InvalidURL as error:
             raise ConfigError(f"{self.url}{path[:200]} cannot be requested: {error}") from error
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol) as error:
@@ -121,8 +125,35 @@ class HttpSession:
         response.stream = httpx.ByteStream(b"")
         return HttpResponse(response.status_code, response.headers, response.content)
 
+    @contextmanager
+    def _borrow_client(self) -> Iterator[httpx.Client]:
+        try:
+            client = self._idle_clients.pop()
+        except IndexError:
+            client = self._create_client()
+        try:
+            yield client
+        finally:
+            self._idle_clients.append(client)
+
+    def _create_client(self) -> httpx.Client:
+        client = httpx.Client(
+            headers=self._headers,
+            limits=httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=_IDLE_SECONDS),
+            transport=self._transport,
+            verify=self._tls,
+        )
+        self._clients.append(client)
+        return client
+
     def close(self) -> None:
-        self._client.close()
+        for client in self._clients:
+            client.close()
+
+
+@lru_cache(512)
+def _parse_url(url: str) -> httpx.URL:
+    return httpx.URL(url)
 
 
 def _shorten_path(path: str) -> str:

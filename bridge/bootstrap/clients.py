@@ -27,7 +27,7 @@ def make_openmetadata_client(
     if host is None:
         raise ConfigError("openmetadata.server.host is not set: name the server, such as https://om.example.com")
     return OpenMetadataClient(
-        HttpSession(host, timeouts=_TARGET_TIMEOUTS, connections=settings.concurrency),
+        HttpSession(host, timeouts=_TARGET_TIMEOUTS),
         _token_provider(settings.auth, host),
         on_call,
         on_failed_call,
@@ -47,10 +47,10 @@ def _token_provider(auth: OpenMetadataAuthSettings, host: str) -> TokenProvider:
     if missing_setting is not None:
         raise ConfigError(f"openmetadata.auth.{missing_setting.key} {missing_setting.message}")
     if auth.type == "basic":
-        login_session = HttpSession(host, timeouts=_TARGET_TIMEOUTS, connections=1)
+        login_session = HttpSession(host, timeouts=_TARGET_TIMEOUTS)
         return login_token_provider(login_session, auth.username or "", _secret_value(auth.password))
     if auth.type == "oauth":
-        token_session = HttpSession(auth.token_url or "", timeouts=_TARGET_TIMEOUTS, connections=1)
+        token_session = HttpSession(auth.token_url or "", timeouts=_TARGET_TIMEOUTS)
         return oauth_token_provider(
             token_session, auth.client_id or "", _secret_value(auth.client_secret), auth.scope
         )
@@ -70,7 +70,7 @@ def make_throttled_session(
     on_failed_call: Callable[[str], None],
 ) -> ThrottledSession:
     """Build a session that limits and counts requests and sends the API key, if one is set."""
-    session = HttpSession(url, timeouts=_TARGET_TIMEOUTS, connections=settings.concurrency)
+    session = HttpSession(url, timeouts=_TARGET_TIMEOUTS)
     key = _secret_value(settings.api_key)
     return ThrottledSession(
         session,

@@ -88,6 +88,7 @@ ARGUMENTS = {
     ("dataset", "pin"): ["p", "db/clean", "latest"],
     ("dataset", "unpin"): ["january"],
     ("dataset", "invalidate"): ["db/clean", run_uuid(1), "--reason", "x"],
+    ("sync", "relocate"): [],
     ("verify",): [],
     ("verify", "openmetadata"): [],
     ("verify", "marquez"): [],

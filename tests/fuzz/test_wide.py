@@ -98,7 +98,7 @@ def test_caches_are_bounded_with_many_wide_events() -> None:
     entries = sum(len(lineage.entries) for lineage in column_lineage._entries_by_digest.values())
     assert entries <= column_lineage._CACHED_ENTRIES
     assert (
-        sum(len(identified.entries) for identified in column_lineage._identified_entries.values())
+        sum(len(lineage_set.entries) for lineage_set in column_lineage._lineage_sets.values())
         <= column_lineage._CACHED_ENTRIES
     )
     cached_schemas = (schema for schema in schemas._schemas.values() if schema)

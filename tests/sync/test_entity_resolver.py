@@ -55,7 +55,7 @@ def test_dataset_is_located_by_mapped_alias(create: Any) -> None:
 
 def test_dataset_is_located_by_alias_of_existing_table() -> None:
     with OpenMetadataHarness(options_with(("hive://*", "metastore"), ("file", "files"))) as synced:
-        Person(synced.standin).put_table("/warehouse/orders", "k", schema_fqn="files.default.default")
+        Person(synced.standin).put_table("orders", "k", schema_fqn="files.default./warehouse")
         table = symlinks("sales.orders", namespace="hive://m:9083")
         synced.apply(write_run("/warehouse/orders", "file", symlinks=table)).converge()
         assert {name.split(".")[0] for name in synced.entities("table")} == {"files"}
