@@ -76,6 +76,9 @@ PRINTED = {
         "`calls` by kind, `marks`, `pending`, `outcomes`; with `--dry-run`: `counts`, `steps` of `action`, `kind`, "
         "`name`, `reason`"
     ),
+    "sync relocate": (
+        "an object: `moves` of `from` and `to` if nothing is moved or with `--dry-run`, otherwise the output of `sync`"
+    ),
     "sync explain": "the result of {DatasetSync} or {JobSync}",
     "sync status": "the result of {SyncStatus}",
     "verify": "an object with the output of `verify openmetadata` for each enabled target",
