@@ -12,11 +12,16 @@ from typing import Any, NamedTuple
 import httpx
 import msgspec
 
-from connectors.errors import ConfigError, NoResponse, Unreachable
+from connectors.errors import ConfigError, NoResponse, TargetMisconfigured, Unreachable
 
 #: Tests pass their own transport instead of using the network.
 Transport = httpx.BaseTransport
 
+#: A page of 1,000 events with large facets has at most this size.
+MAX_RESPONSE_BYTES = 256_000_000
+#: Longest delay that a server may ask for.
+_MAX_RETRY_AFTER_SECONDS = 600.0
+_MAX_DIGITS = 9
 _SUCCESS, _REDIRECTION, _CLIENT_ERROR = 200, 300, 400
 #: Close idle connections before servers do, because a request on a closed connection gets no response.
 _IDLE_SECONDS = 50.0
@@ -101,18 +106,24 @@ class HttpSession:
         headers: Mapping[str, str] | None = None,
         read_seconds: float | None = None,
     ) -> HttpResponse:
-        """Send a request; raises Unreachable if nothing was sent, and NoResponse if the outcome is unknown."""
+        """Send a request; raises Unreachable if nothing was sent, and NoResponse if the outcome is unknown.
+
+        Raises TargetMisconfigured if the body of the response is too large, unpacked, for any response of the server.
+        """
         timeouts = self._timeouts if read_seconds is None else self._timeouts._replace(read=read_seconds)
         try:
-            with self._borrow_client() as client:
-                response = client.request(
+            with (
+                self._borrow_client() as client,
+                client.stream(
                     method,
                     _parse_url(f"{self.url}{path}"),
                     content=body,
                     params=dict(parameters) if parameters else None,
                     headers=dict(headers or {}),
                     timeout=httpx.Timeout(**timeouts._asdict()),
-                )
+                ) as response,
+            ):
+                return HttpResponse(response.status_code, response.headers, self._read_body(response))
         except httpx.InvalidURL as error:
             raise ConfigError(f"{self.url}{path[:200]} cannot be requested: {error}") from error
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol) as error:
@@ -121,9 +132,19 @@ class HttpSession:
             raise NoResponse(
                 f"{self.url} does not respond: {_error_text(error)} ({method} {_shorten_path(path)})"
             ) from error
-        # A reference cycle through the stream would keep the body until garbage collection.
-        response.stream = httpx.ByteStream(b"")
-        return HttpResponse(response.status_code, response.headers, response.content)
+
+    def _read_body(self, response: httpx.Response) -> bytes:
+        chunks: list[bytes] = []
+        received_bytes = 0
+        for chunk in response.iter_bytes():
+            received_bytes += len(chunk)
+            if received_bytes > MAX_RESPONSE_BYTES:
+                limit = MAX_RESPONSE_BYTES // 1_000_000
+                raise TargetMisconfigured(
+                    f"{self.url} sent more than {limit} MB in one response: is it the right URL?"
+                )
+            chunks.append(chunk)
+        return b"".join(chunks)
 
     @contextmanager
     def _borrow_client(self) -> Iterator[httpx.Client]:
@@ -174,11 +195,14 @@ def _is_valid_url(url: str) -> bool:
 
 
 def retry_after_seconds(response: HttpResponse, now: datetime | None = None) -> float | None:
-    """Return the delay in the Retry-After header (seconds or a date), or None if it is missing or invalid."""
+    """Return the delay in the Retry-After header (seconds or a date), or None if it is missing or invalid.
+
+    The delay is at most ten minutes, so that a wrong header does not stop the sync for long.
+    """
     value = response.headers.get("retry-after", "").strip()
-    if value.isdecimal():
-        return float(value)
-    with suppress(ValueError, TypeError):
+    if value.isdecimal() and len(value) <= _MAX_DIGITS:
+        return min(float(value), _MAX_RETRY_AFTER_SECONDS)
+    with suppress(ValueError, TypeError, OverflowError):
         delay = parsedate_to_datetime(value) - (now or datetime.now(UTC))
-        return max(0.0, delay.total_seconds())
+        return min(max(0.0, delay.total_seconds()), _MAX_RETRY_AFTER_SECONDS)
     return None

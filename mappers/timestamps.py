@@ -7,12 +7,17 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 #: Length of a time with microseconds and without a time zone.
 _LENGTH_WITH_MICROSECONDS = 26
-#: The latest time that can be formatted.
+#: The earliest and the latest time that can be formatted.
+_MIN_MICROS = (datetime.min.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
 MAX_MICROS = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
 
 
 def format_timestamp(micros: int) -> str:
-    """Format a time as the views of the store do, with microseconds and `Z`."""
+    """Format a time as the views of the store do, with microseconds and `Z`.
+
+    A time outside the years 1 to 9999, which earlier releases accepted, becomes the nearest time in them.
+    """
+    micros = min(max(micros, _MIN_MICROS), MAX_MICROS)
     return (_EPOCH + timedelta(microseconds=micros)).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
@@ -20,7 +25,8 @@ def format_timestamp(micros: int) -> str:
 def parse_timestamp(text: str) -> tuple[int, str | None]:
     """Parse an ISO 8601 time.
 
-    Returns microseconds, and a note if an assumption was necessary. Raises ValueError if the text is not a time.
+    Returns microseconds, and a note if an assumption was necessary. Raises ValueError if the text is not a time, or
+    not a time in the years 1 to 9999 of UTC.
     """
     time = datetime.fromisoformat(text)
     note = None
@@ -29,10 +35,10 @@ def parse_timestamp(text: str) -> tuple[int, str | None]:
         note = "has no time zone: read as UTC"
     elif len(text) > _LENGTH_WITH_MICROSECONDS and text[-1] in "Zz":
         note = _precision_note(text)
-    try:
-        return (time - _EPOCH) // _MICROSECOND, note
-    except OverflowError as error:
-        raise ValueError(f"time out of range: {text}") from error
+    micros = (time - _EPOCH) // _MICROSECOND
+    if not _MIN_MICROS <= micros <= MAX_MICROS:
+        raise ValueError(f"time out of range: {text}")
+    return micros, note
 
 
 def _precision_note(text: str) -> str | None:
@@ -42,7 +48,7 @@ def _precision_note(text: str) -> str | None:
 
 
 def to_datetime(micros: int) -> datetime:
-    return _EPOCH + micros * _MICROSECOND
+    return _EPOCH + min(max(micros, _MIN_MICROS), MAX_MICROS) * _MICROSECOND
 
 
 def from_datetime(time: datetime) -> int:

@@ -2,8 +2,11 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
+from traceback import extract_tb
 from typing import NamedTuple
+
+import structlog
 
 from bridge.store.database import Database
 from bridge.store.dirty_marks import enable_target, mark_all
@@ -39,6 +42,8 @@ from bridge.sync.sync_item import (
 from bridge.sync.target import BatchResult, ComparedBatch, PlanStep, SyncTarget
 from connectors.errors import NoResponse, TargetMisconfigured, TargetRejected, TargetUnavailable, Unreachable
 from mappers.errors import LineageBridgeError, PermanentError, TransientError
+
+_log = structlog.get_logger()
 
 _SERVER_ERROR = 500
 #: Statuses of a server that is up but cannot process requests.
@@ -181,7 +186,7 @@ class Reconciler:
         while self._mark_consumer.consume(_MARKS_PER_BATCH) == _MARKS_PER_BATCH:
             pass
         for kind, items in self._claimed_batches(stopped, only):
-            self._record(self.target.push(kind, items), outcomes)
+            self._record(self._push(kind, items), outcomes)
             self._calls.flush(self._db)
         if only is None and not self.breaker.open and not stopped():
             self._compare(outcomes)
@@ -222,8 +227,27 @@ class Reconciler:
         outcomes: Counter[str] = Counter()
         items = self._items.claim(kind, keys)
         if items:
-            self._record(self.target.push(kind, items), outcomes)
+            self._record(self._push(kind, items), outcomes)
         return StepResult(outcomes)
+
+    def _push(self, kind: str, items: Sequence[SyncItem]) -> BatchResult:
+        """Push items. One that cannot be mapped becomes a dead letter, and the others are pushed without it."""
+        try:
+            return self.target.push(kind, items)
+        except LineageBridgeError:
+            raise
+        except Exception as error:  # noqa: BLE001 - the error concerns one item, and must not stop the others
+            if len(items) == 1:
+                text = f"{type(error).__name__}: {error}"
+                [frame] = extract_tb(error.__traceback__, limit=-1)  # the whole traceback may have a thousand frames
+                raised_at = f"{frame.filename}:{frame.lineno}"
+                _log.error(
+                    "item cannot be mapped", target=self.target.name, kind=kind, error=text, raised_at=raised_at
+                )
+                reason = f"it cannot be mapped ({text}): please report it with its events"
+                return BatchResult([Failure(items[0], TargetRejected(reason, 0))])
+            middle = len(items) // 2
+            return self._push(kind, items[:middle]).extended_by(self._push(kind, items[middle:]))
 
     def _compare(self, outcomes: Counter[str]) -> None:
         """Run the next part of the comparison, if one is due."""

@@ -24,6 +24,17 @@ class BatchResult(NamedTuple):
     #: Entities created by this bridge that no item refers to any longer.
     orphaned: Sequence[RemoteReference] = ()
 
+    def extended_by(self, other: "BatchResult") -> "BatchResult":
+        """Return the results of both batches."""
+        return BatchResult(
+            [*self.results, *other.results],
+            self.affected | other.affected,
+            [*self.edges_written, *other.edges_written],
+            [*self.edges_deleted, *other.edges_deleted],
+            self.to_verify | other.to_verify,
+            [*self.orphaned, *other.orphaned],
+        )
+
 
 class PlanStep(NamedTuple):
     """One step of a plan (`sync --dry-run`)."""

@@ -77,7 +77,8 @@ PRINTED = {
         "`name`, `reason`"
     ),
     "sync relocate": (
-        "an object: `moves` of `from` and `to` if nothing is moved or with `--dry-run`, otherwise the output of `sync`"
+        "an object: `moves` of `from` and `to` if nothing is moved or with `--dry-run`; otherwise the output of "
+        "`sync`"
     ),
     "sync explain": "the result of {DatasetSync} or {JobSync}",
     "sync status": "the result of {SyncStatus}",

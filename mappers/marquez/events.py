@@ -4,7 +4,7 @@ Marquez parses some facets into classes, and rejects an event if a facet lacks a
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -16,7 +16,7 @@ from mappers.timestamps import format_timestamp
 PRODUCER = "https://github.com/lineage-bridge/lineage-bridge"
 _SPEC = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/"
 _ANY_FACET = f"{_SPEC}BaseFacet"
-_NUL = re.compile("\0")
+_NUL, _ENCODED_NUL = re.compile("\0"), rb"\u0000"
 #: Smallest float that is encoded with an exponent.
 _MIN_WITH_EXPONENT = 10**16
 RUNNING, COMPLETED = "RUNNING", "COMPLETED"
@@ -63,12 +63,16 @@ def _has_item_names(name: str, facet: Mapping[str, Any]) -> bool:
         return True
     list_name, keys = _REQUIRED_ITEM_MEMBERS[name]
     items = facet.get(list_name) or ()
+    if not isinstance(items, Sequence):
+        return False
     return all(isinstance(item, dict) and all(item.get(key) for key in keys) for item in items)
 
 
 def run_event(body: bytes, micros: int, run_uuid: str) -> dict[str, Any]:
     """Build a run event with all members that Marquez requires."""
-    decoded_event = _replace_nul(msgspec.json.decode(body.removeprefix(b"\xef\xbb\xbf")))
+    decoded_event = msgspec.json.decode(body.removeprefix(b"\xef\xbb\xbf"))
+    if _ENCODED_NUL in body:
+        decoded_event = _replace_nul(decoded_event)
     event = _normalized_event(decoded_event, micros, "RunEvent")
     event["run"] = {**event["run"], "runId": run_uuid}
     return event

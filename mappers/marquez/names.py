@@ -24,7 +24,7 @@ def _event_problems(event: Mapping[str, Any]) -> Iterator[str]:
         yield from _job_name_problems(job, "job")
     parent = ((event.get("run") or {}).get("facets") or {}).get("parent") or {}
     for role, ancestor in (("parent", parent), ("parent.root", parent.get("root") or {})):
-        if isinstance(ancestor.get("job"), Mapping):
+        if isinstance(ancestor, Mapping) and isinstance(ancestor.get("job"), Mapping):
             yield from _job_name_problems(ancestor["job"], role)
     datasets = [*(event.get("inputs") or ()), *(event.get("outputs") or ())]
     if event.get("dataset"):
@@ -33,7 +33,8 @@ def _event_problems(event: Mapping[str, Any]) -> Iterator[str]:
         yield from _dataset_name_problems(dataset, "dataset")
         symlinks = (dataset.get("facets") or {}).get("symlinks") or {}
         for identifier in symlinks.get("identifiers") or ():
-            yield from _dataset_name_problems(identifier, "symlink")
+            if isinstance(identifier, Mapping):
+                yield from _dataset_name_problems(identifier, "symlink")
 
 
 def _job_name_problems(job: Mapping[str, Any], role: str) -> Iterator[str]:

@@ -62,6 +62,8 @@ _NUMBERS = re.compile(r"-?\d+")
 _MAX_INT = (1 << 31) - 1
 _SYMBOL = re.compile(r"\s*([<>(),:]|`(?:[^`]|``)*`|\"[^\"]*\"|'(?:[^']|'')*'|[^<>(),:`\"'\s]+)")
 MAX_DISPLAYED_CHARACTERS = 1_000
+#: Types with more nested types are unknown to the server.
+_MAX_NESTED_TYPES = 200
 #: Maximum length of cached types.
 _MAX_CACHED_CHARACTERS = 50
 
@@ -79,6 +81,8 @@ def column_type_fields(type_name: str | None) -> JsonObject:
     text = (type_name or "").strip()
     if not text:
         return {"dataType": "UNKNOWN"}
+    if text.count("<") > _MAX_NESTED_TYPES:
+        return {"dataType": "UNKNOWN", "dataTypeDisplay": text.lower()[:MAX_DISPLAYED_CHARACTERS]}
     if len(text) <= _MAX_CACHED_CHARACTERS and "<" not in text:
         fields = _cached_type_fields(text)
     else:

@@ -1,0 +1,112 @@
+"""An event that a mapper cannot represent affects only its own items, at every target."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from bridge.sync.sync_item import Outcome, SyncItem
+from bridge.sync.target import BatchResult
+from mappers.errors import InvalidInput
+from mappers.openlineage.event import parse_event
+from mappers.timestamps import format_timestamp
+from tests.contract.targets import TARGETS, Case
+from tests.factories import dataset, facet, parent, run_event, schema
+from tests.stores import as_bytes
+
+Json = dict[str, Any]
+DEEP_TYPE = "array<" * 3_000 + "int" + ">" * 3_000
+
+
+def bad_run(run_facets: Json | None = None, time: str | None = None, **facets: Json) -> Json:
+    event = run_event(
+        "COMPLETE", 1, run=1, job="bad", outputs=[dataset("bad", **facets)], run_facets=run_facets or {}
+    )
+    return event | ({"eventTime": time} if time else {})
+
+
+def with_schema(fields: Any) -> Json:
+    return bad_run(schema=facet(fields=fields))
+
+
+def nested_fields(depth: int) -> list[Json]:
+    fields: list[Json] = [{"name": "k", "type": "int"}]
+    for _ in range(depth):
+        fields = [{"name": "s", "type": "struct", "fields": fields}]
+    return fields
+
+
+POISON = {
+    "deep type": with_schema([{"name": "k", "type": DEEP_TYPE}]),
+    "fields number": with_schema(5),
+    "fields text": with_schema(["x"]),
+    "deep fields": with_schema(nested_fields(400)),
+    "type number": with_schema([{"name": "k", "type": 7}]),
+    "root text": bad_run({"parent": parent(7, "p") | {"root": "x"}}),
+    "identifiers text": bad_run(symlinks=facet(identifiers=["x"])),
+    "identifiers number": bad_run(symlinks=facet(identifiers=5)),
+    "owners text": bad_run(ownership=facet(owners="x")),
+}
+GOOD = run_event("COMPLETE", 9, run=2, job="good", outputs=[dataset("t", schema=schema("k"))])
+
+
+@pytest.fixture(params=TARGETS, ids=lambda case: case.name)
+def case(request: pytest.FixtureRequest) -> Iterator[Case]:
+    with request.param() as case:
+        yield case
+
+
+@pytest.mark.parametrize("event", POISON.values(), ids=POISON)
+def test_poison_does_not_stop_a_target(case: Case, event: Json) -> None:
+    case.apply(event, GOOD).converge()
+    case.apply(later(GOOD)).converge()
+    assert "good" in repr(case.target_state()) or case.name == "webhook"
+    assert len(case.items_by(Outcome.DEAD)) <= 1, "only the run of the bad event may be a dead letter"
+
+
+def later(event: Json) -> Json:
+    return event | {"eventTime": "2026-01-01T00:00:30Z"}
+
+
+def test_item_that_cannot_be_mapped_is_a_dead_letter(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An unexpected exception of a pusher affects only the item that causes it."""
+    push = case.target.push
+    broken: set[bytes] = set()
+
+    def failing_push(kind: str, items: Sequence[SyncItem]) -> BatchResult:
+        if kind == "run" and not broken:
+            broken.add(min(item.key for item in items))
+        if broken & {item.key for item in items if kind == "run"}:
+            raise RecursionError("too deep")
+        result: BatchResult = push(kind, items)
+        return result
+
+    monkeypatch.setattr(case.target, "push", failing_push)
+    runs = [
+        run_event("COMPLETE", number, run=number, job=f"job{number}", outputs=[dataset("t", schema=schema("k"))])
+        for number in range(1, 6)
+    ]
+    case.apply(*runs).converge()
+    [dead] = case.items_by(Outcome.DEAD)
+    assert {dead.key} == broken
+    assert "RecursionError: too deep" in str(dead.reason)
+    pushed = [item for item in case.items_by_kind("run") if item.outcome == Outcome.PUSHED]
+    assert len(pushed) == 4
+    monkeypatch.undo()
+    case.queue.retry([("run", dead.key)])
+    case.converge()
+    assert not case.items_by(Outcome.DEAD)
+
+
+@pytest.mark.parametrize("time", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59.999999-12:00"])
+def test_time_that_does_not_exist_in_utc_is_rejected(time: str) -> None:
+    with pytest.raises(InvalidInput, match="eventTime"):
+        parse_event(as_bytes(bad_run(time=time)))
+
+
+@pytest.mark.parametrize(
+    ("micros", "text"),
+    [(-(10**18), "0001-01-01T00:00:00.000000Z"), (10**18, "9999-12-31T23:59:59.999999Z")],
+)
+def test_stored_time_out_of_range_is_displayed_as_the_nearest_time(micros: int, text: str) -> None:
+    assert format_timestamp(micros) == text
