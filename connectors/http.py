@@ -108,7 +108,7 @@ class HttpSession:
     ) -> HttpResponse:
         """Send a request; raises Unreachable if nothing was sent, and NoResponse if the outcome is unknown.
 
-        Raises TargetMisconfigured if the body of the response is too large, unpacked, for any response of the server.
+        Raises TargetMisconfigured if the unpacked body of the response is larger than any that the APIs return.
         """
         timeouts = self._timeouts if read_seconds is None else self._timeouts._replace(read=read_seconds)
         try:
@@ -123,7 +123,7 @@ class HttpSession:
                     timeout=httpx.Timeout(**timeouts._asdict()),
                 ) as response,
             ):
-                return HttpResponse(response.status_code, response.headers, self._read_body(response))
+                content = self._read_body(response)
         except httpx.InvalidURL as error:
             raise ConfigError(f"{self.url}{path[:200]} cannot be requested: {error}") from error
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol) as error:
@@ -132,6 +132,9 @@ class HttpSession:
             raise NoResponse(
                 f"{self.url} does not respond: {_error_text(error)} ({method} {_shorten_path(path)})"
             ) from error
+        # A reference cycle through the stream would keep the response until garbage collection.
+        response.stream = httpx.ByteStream(b"")
+        return HttpResponse(response.status_code, response.headers, content)
 
     def _read_body(self, response: httpx.Response) -> bytes:
         chunks: list[bytes] = []

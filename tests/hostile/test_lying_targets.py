@@ -37,9 +37,9 @@ def test_endless_body_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http, "MAX_RESPONSE_BYTES", 1_000_000)
     stream = EndlessStream()
     transport = httpx.MockTransport(lambda _: httpx.Response(200, stream=stream))
-    with closing(HttpSession("http://target", transport=transport)) as session:
-        with pytest.raises(TargetMisconfigured, match="more than 1 MB"):
-            session.request("GET", "/")
+    session = HttpSession("http://target", transport=transport)
+    with closing(session), pytest.raises(TargetMisconfigured, match="more than 1 MB"):
+        session.request("GET", "/")
     assert stream.sent_bytes < 2_000_000
 
 
@@ -49,9 +49,9 @@ def test_compressed_body_is_cut_off_by_its_unpacked_size(monkeypatch: pytest.Mon
     transport = httpx.MockTransport(
         lambda _: httpx.Response(200, headers={"Content-Encoding": "gzip"}, content=packed)
     )
-    with closing(HttpSession("http://target", transport=transport)) as session:
-        with pytest.raises(TargetMisconfigured, match="more than 1 MB"):
-            session.request("GET", "/")
+    session = HttpSession("http://target", transport=transport)
+    with closing(session), pytest.raises(TargetMisconfigured, match="more than 1 MB"):
+        session.request("GET", "/")
 
 
 @pytest.mark.parametrize(
