@@ -4,7 +4,18 @@ from typing import Any
 
 from bridge.sync.openmetadata.context import OpenMetadataOptions
 from mappers.openmetadata.locations import ServiceLayout
-from tests.factories import columns, dataset, facet, field, lifecycle, run_event, schema, transformation
+from tests.factories import (
+    columns,
+    dataset,
+    dataset_event,
+    facet,
+    field,
+    lifecycle,
+    run_event,
+    schema,
+    symlinks,
+    transformation,
+)
 from tests.sync.openmetadata_harness import HOME, OpenMetadataHarness
 from tests.sync.other_writers import Person
 
@@ -143,3 +154,12 @@ def test_renamed_dataset_keeps_what_people_edited() -> None:
         synced.apply(run_event(second=5, run=2, outputs=[renamed])).converge()
         assert set(synced.entities("table")) == {"warehouse.d.s.a", "warehouse.d.s.u"}
         assert edits(synced, "warehouse.d.s.u") == EDITS
+
+
+def test_edits_move_to_the_preferred_name_of_a_dataset() -> None:
+    with OpenMetadataHarness() as synced:
+        synced.apply(run_event(outputs=[dataset("old", schema=schema("k"))])).converge()
+        edit(Person(synced.standin), "warehouse.d.s.old")
+        synced.apply(dataset_event(5, dataset("old", symlinks=symlinks("new")))).converge()
+        assert set(synced.entities("table")) == {"warehouse.d.s.new"}
+        assert edits(synced, "warehouse.d.s.new") == EDITS

@@ -1,6 +1,6 @@
 """Desired entities: tables, containers, topics and pipelines for datasets and jobs."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -93,7 +93,7 @@ class DesiredEntity(NamedTuple):
     member_keys: frozenset[bytes] = frozenset()
     #: Names of teams, and email addresses; unknown ones are left out.
     owners: tuple[str, ...] = ()
-    #: Item of the dataset that was renamed to this one.
+    #: Item of the dataset that was renamed to this one, or that became its alias.
     predecessor: SyncItem | None = None
 
     @property
@@ -116,8 +116,7 @@ def desired_datasets(ctx: OpenMetadataContext, items: Sequence[SyncItem]) -> Ite
     # a creation whose result is unknown may have succeeded
     new = [item.key for item in items if item.remote is None and not item.read_record(EntityRecord).creating]
     asset_only = read_asset_only(db, org, new)
-    predecessors = read_predecessors(db, org, new)
-    predecessor_items = ctx.items.get("dataset", set(predecessors.values()))
+    predecessors = _find_predecessors(ctx, {key: datasets[key] for key in new if key in datasets})
     without_complete_run = read_without_complete_run(db, org, new) if options.register_on_completion else set()
     for item in items:
         if item.key not in datasets:
@@ -131,8 +130,24 @@ def desired_datasets(ctx: OpenMetadataContext, items: Sequence[SyncItem]) -> Ite
         elif item.key in without_complete_run:
             yield item.complete(Outcome.WAITING, "no complete run has read or written it yet")
         else:
-            predecessor = predecessor_items.get(predecessors.get(item.key, b""))
-            yield desired_dataset(item, datasets[item.key], options)._replace(predecessor=predecessor)
+            desired = desired_dataset(item, datasets[item.key], options)
+            yield desired._replace(predecessor=predecessors.get(item.key))
+
+
+def _find_predecessors(ctx: OpenMetadataContext, datasets: Mapping[bytes, CanonicalDataset]) -> dict[bytes, SyncItem]:
+    """Return the items with entities of datasets that were renamed to these datasets, or that are their aliases."""
+    renamed = read_predecessors(ctx.db, ctx.org, datasets)
+    related = {
+        key: [*filter(None, [renamed.get(key)]), *sorted(dataset.member_ids - {key})]
+        for key, dataset in datasets.items()
+    }
+    items = ctx.items.get("dataset", {other for others in related.values() for other in others})
+    with_entity = {key: item for key, item in items.items() if item.remote}
+    return {
+        key: with_entity[predecessors[0]]
+        for key, others in related.items()
+        if (predecessors := [other for other in others if other in with_entity])
+    }
 
 
 def _with_generated_descriptions(
