@@ -17,7 +17,7 @@ from bridge.sync.sync_item import Outcome, SyncItem, new_item
 from mappers.governance.facet import asset_content, facet_fields
 from mappers.governance.merge import FieldPath, FieldValue, MergePolicy, changed_fields
 
-_ITEM_KINDS = ("dataset", "governance", "access")
+_ITEM_KINDS = ("dataset", "governance", "contract", "access")
 _TIMEOUT_SECONDS, _POLL_SECONDS = 60.0, 0.25
 #: Completion is checked after this many steps, and after every idle step.
 _STEPS_PER_CHECK = 20

@@ -313,3 +313,11 @@ def test_contract_of_a_person_is_left_alone() -> None:
         assert [contract["name"] for contract in contracts(synced)] == ["theirs"]
         [item] = synced.items_by(Outcome.UNRESOLVED)
         assert item.reason == f"{T} has a data contract of its own: theirs"
+
+
+def test_push_of_an_asset_includes_its_data_contract() -> None:
+    with OpenMetadataHarness() as synced:
+        synced.apply(run_event(outputs=[dataset("t", schema=schema("k"))])).converge()
+        push(make_asset_sync(synced), asset(version="7", schema=[{"name": "k", "type": "string"}]))
+        [contract] = contracts(synced)
+        assert "version 7" in contract["description"]

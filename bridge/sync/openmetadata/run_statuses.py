@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from functools import partial
 from typing import NamedTuple
 
@@ -26,6 +25,7 @@ from mappers.canonical_json import JsonObject
 from mappers.errors import LineageBridgeError
 from mappers.openmetadata.fqn import entity_name
 from mappers.openmetadata.pipeline_status import DatasetUsage, RunContent, TaskExecution, pipeline_status
+from mappers.timestamps import to_datetime
 
 
 class DescribedRun(NamedTuple):
@@ -104,7 +104,7 @@ def _millis(micros: int | None) -> int | None:
 
 
 def _time(micros: int | None) -> str | None:
-    return None if micros is None else datetime.fromtimestamp(micros / 1_000_000, UTC).isoformat()
+    return None if micros is None else to_datetime(micros).isoformat()
 
 
 #: Outcomes of runs without a status.
