@@ -204,6 +204,7 @@ def test_unusual_but_valid_events_are_merged(api: RunningService, body: bytes) -
     assert api.post(body).status_code == 201
     assert api.rows("SELECT failure FROM run_event") == [(None,)]
     assert api.rows("SELECT count(*) FROM ol_run") == [(1,)]
+    assert [api.get(path).status_code for path in ("/api/v1/events", "/api/v1/runs")] == [200, 200]
 
 
 @pytest.mark.parametrize(
