@@ -13,6 +13,7 @@ from bridge.bootstrap.targets import openmetadata_options
 from bridge.clock import now_micros
 from bridge.settings.model import Settings
 from bridge.sync.item_store import SyncItemStore
+from bridge.sync.openmetadata.context import OpenMetadataContext
 from bridge.sync.openmetadata.desired_entities import DesiredEntity, desired_datasets
 from tests.standins.openmetadata.standin import BOT_TOKEN
 
@@ -44,9 +45,18 @@ def prepare_bodies(settings: Settings) -> tuple[list[dict[str, Any]], dict[tuple
     with closing(open_store(settings)) as db:
         items = SyncItemStore(db, settings.org, "openmetadata", now_micros)
         keys = [key for (key,) in db.fetch_all("SELECT dataset_id FROM ol_dataset WHERE org_id = ?1", settings.org)]
-        for entity in desired_datasets(
-            db, settings.org, openmetadata_options(settings), list(items.get("dataset", keys).values())
-        ):
+        no_requests: Any = None  # reading the desired entities sends none
+        ctx = OpenMetadataContext(
+            db,
+            settings.org,
+            "openmetadata",
+            no_requests,
+            openmetadata_options(settings),
+            items,
+            no_requests,
+            no_requests,
+        )
+        for entity in desired_datasets(ctx, list(items.get("dataset", keys).values())):
             assert isinstance(entity, DesiredEntity)
             bodies.append(entity.preferred.own.body)
             parents.update({(parent.collection, parent.fqn): parent.body for parent in entity.preferred.parents})
