@@ -58,8 +58,6 @@ def status_lines(status: "TargetStatus") -> Iterator[str]:
         yield "  in sync"
     if not status.workers:
         yield "  no worker is active: is the service running?"
-    if status.compared_at:
-        yield f"  last full comparison at {status.compared_at}"
     yield from _comparison_lines(status.comparison)
     yield from _pending_lines(status)
     yield from _call_lines(status)

@@ -163,6 +163,11 @@ UPDATE sync_item SET marked = marked + 1, since = ?3, due_at = ?3
 WHERE org_id = ?1 AND target = ?2 AND {NEEDS_ATTENTION_SQL} AND outcome = '{Outcome.UNRESOLVED}'
   AND settled >= marked AND settled_at <= ?4
 """
+#: Items that failed keep the time of their next attempt.
+_MAKE_DUE = """
+UPDATE sync_item SET due_at = ?4
+WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND settled < marked AND due_at > ?4 AND attempts = 0
+"""
 _RELEASE = f"UPDATE sync_item SET claim = NULL WHERE {_IS_CLAIMED} RETURNING key"
 _DROP = f"""
 UPDATE sync_item SET outcome = '{Outcome.DROPPED}' WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND key = ?4
@@ -348,6 +353,13 @@ class SyncItemStore:
         now = self._clock()
         with self._db.transaction():
             self._db.execute(_REQUEUE_UNRESOLVED, self._org, self._target, now, now - UNRESOLVED_RETRY_US)
+
+    def ignore_intervals(self) -> None:
+        """Push items at once, even if they were just pushed; also those that wait for the end of an interval."""
+        kinds, self.min_intervals = list(self.min_intervals), {}
+        now = self._clock()
+        with self._db.transaction():
+            self._db.execute_many(_MAKE_DUE, [(self._org, self._target, kind, now) for kind in kinds])
 
     def _claim_parameters(self, item: SyncItem) -> tuple[str, str, str, bytes, bytes | None]:
         return (self._org, self._target, item.kind, item.key, item.claimed_by)

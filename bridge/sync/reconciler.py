@@ -196,7 +196,7 @@ class Reconciler:
 
     def ignore_intervals(self) -> None:
         """Push changed items at once, even if they were just pushed, and compare without pauses."""
-        self._items.min_intervals = {}
+        self._items.ignore_intervals()
         self._comparison.pauses = False
 
     def run_until_idle(

@@ -12,7 +12,12 @@ from bridge.store.tables.sync import NEEDS_ATTENTION_SQL
 from bridge.sync.sync_item import DELETION, NEEDS_ATTENTION, Outcome
 from bridge.sync.target import TargetIdentity
 
-_TARGET = "SELECT enabled_at, trouble, trouble_at, compared_at FROM sync_target WHERE org_id = ?1 AND target = ?2"
+#: `compared_at` of the target is when the last comparison started; only a completed one has a report.
+_TARGET = """
+SELECT t.enabled_at, t.trouble, t.trouble_at,
+  (SELECT max(c.ended_at) FROM sync_comparison c WHERE c.org_id = t.org_id AND c.target = t.target)
+FROM sync_target t WHERE t.org_id = ?1 AND t.target = ?2
+"""
 _SET_PAUSE = "UPDATE sync_target SET trouble = ?3, trouble_at = ?4 WHERE org_id = ?1 AND target = ?2"
 _COUNT_NEEDS_ATTENTION = f"""
 SELECT count(*) FROM sync_item WHERE org_id = ?1 AND target = ?2 AND {NEEDS_ATTENTION_SQL}

@@ -5,6 +5,7 @@ import re
 import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -71,7 +72,7 @@ class Shell:
 
     def __init__(self, folder: Path, standin: OpenMetadata, *events: Json) -> None:
         self.standin = standin
-        self._path = folder / "store.db"
+        self.store_file = folder / "store.db"
         prefix = "LINEAGE_BRIDGE__OPENMETADATA__"
         self.env = {
             "LINEAGE_BRIDGE__STORE__URL": create_store(folder, *events),
@@ -89,12 +90,12 @@ class Shell:
         return CliRunner(env=env).invoke(command, args.split())
 
     def make_comparison_due(self) -> None:
-        with closing(sqlite3.connect(self._path)) as store:
+        with closing(sqlite3.connect(self.store_file)) as store:
             store.execute("UPDATE sync_target SET enabled_at = 1")
             store.commit()
 
     def apply(self, *events: Json) -> None:
-        with closing(SqliteDatabase.for_writing(self._path)) as db:
+        with closing(SqliteDatabase.for_writing(self.store_file)) as db:
             Store(db=db).apply_each(*events)
 
 
@@ -304,3 +305,25 @@ def test_relocate_moves_tables_of_the_flat_layout(shell: Shell, monkeypatch: pyt
     assert shell("sync relocate").stdout == "0 tables to move\n"
     entities = shell.standin.state()["entities"]
     assert (entities["table", FLAT]["deleted"], entities["table", NESTED]["deleted"]) == (True, False)
+
+
+def test_failed_comparison_does_not_count(shell: Shell) -> None:
+    shell("sync --compare")
+    compared = shell("sync --once").stdout.splitlines()[-1]
+    assert "last compared with the server at" in compared
+    shell.apply(FILE_RUN)
+    shell.standin.faults.plan = lambda *_: error(503)
+    assert shell("sync --compare").exit_code == 3
+    shell.standin.faults.clear()
+    assert shell("sync --once").stdout.splitlines()[-1] == compared
+
+
+def test_once_does_not_wait_for_an_interval(shell: Shell) -> None:
+    """A daemon has just pushed the last run of a table; `sync --once` does not wait until it may push it again."""
+    shell("sync --once")
+    with closing(sqlite3.connect(shell.store_file)) as store:
+        store.execute("UPDATE sync_item SET marked = marked + 1, due_at = due_at + 55000000 WHERE kind = 'last_run'")
+        store.commit()
+    start = time.monotonic()
+    assert shell("sync --once").exit_code == 0
+    assert time.monotonic() - start < 20

@@ -270,7 +270,7 @@ def test_older_server_keeps_a_display_name() -> None:
         assert synced.entities("table")[T]["displayName"] == "Trades"
         [item] = synced.items_by_kind("governance")
         assert (item.outcome, item.reason) == (
-            Outcome.PUSHED, "displayName stays as it is in OpenMetadata: a bot may only set a missing one",
+            Outcome.PUSHED, "displayName stays as it is: before OpenMetadata 2.0, a bot may only set a missing one",
         )  # fmt: skip
         assert synced.calls_of_next_round() == {}
 

@@ -132,9 +132,11 @@ def describe_rejected_fields(local: FieldValues, remote: RemoteChanges, stored: 
         is_set = isinstance(sent, frozenset)
         is_equal = equal_values(sent, remote_value) or equal_values(value, to_local_value(path, remote_value))
         is_accepted = as_set(sent) <= as_set(remote_value) if is_set else is_equal
-        if path == DISPLAY_NAME and not is_accepted:
-            messages.append("displayName stays as it is in OpenMetadata: a bot may only set a missing one")
-        elif not is_accepted and path not in undecided:
+        if is_accepted or path in undecided:
+            continue
+        if path == DISPLAY_NAME:
+            messages.append("displayName stays as it is: before OpenMetadata 2.0, a bot may only set a missing one")
+        else:
             messages.append(f"{'.'.join(path)} was not stored as sent: {format_value(remote_value)}")
     return messages
 
