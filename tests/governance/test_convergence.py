@@ -3,7 +3,7 @@
 import os
 from typing import Any, Literal, NamedTuple
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bridge.governance.asset_sync import AssetSync
@@ -85,6 +85,14 @@ def apply_step(synced: OpenMetadataHarness, asset_sync: AssetSync, step: Step, e
     expected.file = {"tags": step.tags, "description": _plain(step.description)}
 
 
+@example(
+    [  # the generated description returns between two descriptions of the file, one of which a person removed
+        Step("steward", frozenset(), "one", []),
+        Step("person", frozenset(), None, []),
+        Step("steward", frozenset(), None, []),
+        Step("steward", frozenset(), "one", []),
+    ]
+)
 @settings(max_examples=int(os.environ.get("GOVERNANCE_EXAMPLES", "25")), deadline=None)
 @given(st.lists(STEPS, min_size=1, max_size=6))
 def test_sync_converges_to_merged_state(steps: list[Step]) -> None:

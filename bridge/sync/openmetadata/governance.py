@@ -198,7 +198,8 @@ class GovernancePusher:
         """Determine the local changes since the merge base; leaves remote changes alone."""
         remote_fields = mapped.entity_fields(entity)
         for path, own_values in desired.own_values.items():
-            if path not in desired.base.sent and remote_fields.get(path) in own_values:
+            remote_value = remote_fields.get(path)
+            if remote_value in own_values and remote_value != desired.base.read.get(path):
                 del remote_fields[path]
         desired, problems = without_missing_columns(desired, entity)
         owners, owner_problems = find_all(sorted(as_set(desired.local.get(mapped.OWNERS))), references.owner)
