@@ -40,6 +40,11 @@ def is_action(integration: str | None, job_type: str | None) -> bool:
     return (integration or "").upper() == "SPARK" and (job_type or "").upper() in ACTION_TYPES
 
 
+def is_scheduled(integration: str | None) -> bool:
+    """Return whether a scheduler (Autosys) defines the job, which may then be part of a box."""
+    return (integration or "").upper() == "AUTOSYS"
+
+
 def logical_job(ancestry: JobAncestry, granularity: Granularity, rule: FoldingRule) -> bytes:
     """Select the job under which a run is shown."""
     if granularity == "root":

@@ -26,7 +26,7 @@ def open_asset_sync(settings: Settings, on_call: Callable[[str], None] = lambda 
     """Open the sync of assets with the store and, if it is enabled, with OpenMetadata."""
     with closing(make_writer(settings)) as writer, closing(open_background_connection(settings)) as db:
         if settings.openmetadata.enabled:
-            openmetadata_sync = make_openmetadata_sync(settings, on_call, lambda _: None, lambda _: None)
+            openmetadata_sync = make_openmetadata_sync(settings, on_call)
             items = openmetadata_sync.items
         else:
             openmetadata_sync = None

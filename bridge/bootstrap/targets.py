@@ -89,51 +89,41 @@ def _open_reconciler_parts(
 def make_openmetadata_sync(
     settings: Settings,
     on_call: Callable[[str], None],
-    on_failed_call: Callable[[str], None],
-    on_pushed: Callable[[float], None],
+    on_failed_call: Callable[[str], None] = lambda _: None,
+    on_pushed: Callable[[float], None] = lambda _: None,
+    options: OpenMetadataOptions | None = None,
 ) -> OpenMetadataSync:
-    """Open the OpenMetadata target and its reconciler."""
+    """Open the OpenMetadata target and its reconciler, with other options than those of the settings if given."""
     parts = _open_reconciler_parts(settings, TargetName.openmetadata, on_call, on_failed_call, on_pushed)
     client = make_openmetadata_client(settings.openmetadata, parts.on_call, parts.on_failed_call)
     items = SyncItemStore(parts.db, settings.org, OpenMetadataTarget.name, now_micros)
-    target = OpenMetadataTarget(parts.db, settings.org, client, openmetadata_options(settings), items, now_micros)
+    target = OpenMetadataTarget(
+        parts.db, settings.org, client, options or openmetadata_options(settings), items, now_micros
+    )
     return OpenMetadataSync(target, parts.build_reconciler(target, items), items)
 
 
-class RelocationRun(NamedTuple):
-    """Moves entities of an earlier layout in OpenMetadata."""
-
-    target: OpenMetadataTarget
-    reconciler: Reconciler
-
-    def moves(self) -> list[Relocation]:
-        return list(self.target.relocations())
-
-    def make(self, moves: Sequence[Relocation]) -> None:
-        """Create the entities at their new locations; the reconciler then moves what refers to them."""
-        self.reconciler.enable()
-        keys = [move.key for move in moves]
-        for i in range(0, len(keys), _MOVES_PER_PUSH):
-            self.reconciler.push_now("dataset", keys[i : i + _MOVES_PER_PUSH])
-
-    def close(self) -> None:
-        self.reconciler.close()
+def list_relocations(settings: Settings) -> list[Relocation]:
+    """List the entities of an earlier layout in OpenMetadata, with their new locations."""
+    sync = make_openmetadata_sync(settings, lambda _: None)
+    with closing(sync.reconciler):
+        return list(sync.target.relocations())
 
 
-def open_relocation(settings: Settings, on_call: Callable[[str], None]) -> RelocationRun:
-    """Open a relocation. The limit of deletions does not apply to the entities that it moves."""
-    with closing(_open_relocation(settings, on_call, 0)) as relocation:
-        count = len(relocation.moves())
-    return _open_relocation(settings, on_call, settings.openmetadata.most_deletions + count)
-
-
-def _open_relocation(settings: Settings, on_call: Callable[[str], None], max_deletions: int) -> RelocationRun:
-    parts = _open_reconciler_parts(settings, TargetName.openmetadata, on_call, lambda _: None, lambda _: None)
-    client = make_openmetadata_client(settings.openmetadata, parts.on_call, parts.on_failed_call)
-    items = SyncItemStore(parts.db, settings.org, OpenMetadataTarget.name, now_micros)
+def open_relocation(settings: Settings, move_count: int, on_call: Callable[[str], None]) -> OpenMetadataSync:
+    """Open a target that moves entities; the limit of deletions does not apply to the moved entities."""
+    max_deletions = settings.openmetadata.most_deletions + move_count
     options = openmetadata_options(settings)._replace(relocate=True, max_deletions=max_deletions)
-    target = OpenMetadataTarget(parts.db, settings.org, client, options, items, now_micros)
-    return RelocationRun(target, parts.build_reconciler(target, items))
+    return make_openmetadata_sync(settings, on_call, options=options)
+
+
+def relocate(reconciler: Reconciler, moves: Sequence[Relocation]) -> None:
+    """Create entities at their new locations; the reconciler then moves what refers to them."""
+    reconciler.probe()
+    reconciler.enable()
+    keys = [move.key for move in moves]
+    for i in range(0, len(keys), _MOVES_PER_PUSH):
+        reconciler.push_now("dataset", keys[i : i + _MOVES_PER_PUSH])
 
 
 def _make_marquez_target(settings: Settings, parts: _ReconcilerParts, items: SyncItemStore) -> MarquezTarget:

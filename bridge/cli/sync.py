@@ -120,24 +120,24 @@ def relocate(
 
     What people edited moves along; the old tables are soft-deleted.
     """
-    from bridge.bootstrap.targets import open_relocation
+    from bridge.bootstrap import targets
 
     settings = _settings_of_enabled_target(config, TargetName.openmetadata)
-    calls: Counter[str] = Counter()
-    with closing(open_relocation(settings, lambda kind: calls.update([kind]))) as relocation:
-        moves = relocation.moves()
+    as_json = output is OutputFormat.json
+    moves = targets.list_relocations(settings)
+    if dry_run or not moves:
         lines = [f"move {move.from_name} -> {move.to_name}" for move in moves]
         answer = {"moves": [{"from": move.from_name, "to": move.to_name} for move in moves]}
-        if dry_run or not moves:
-            lines.append(f"{len(moves)} tables to move")
-            print_result(answer, map(escape, lines), as_json=output is OutputFormat.json)
-            return
-        relocation.reconciler.probe()
-        relocation.make(moves)
-        as_json = output is OutputFormat.json
+        print_result(answer, map(escape, [*lines, f"{len(moves)} tables to move"]), as_json=as_json)
+        return
+    calls: Counter[str] = Counter()
+    relocation = targets.open_relocation(settings, len(moves), lambda kind: calls.update([kind]))
+    with closing(relocation.reconciler) as reconciler:
+        targets.relocate(reconciler, moves)
         if not as_json:
-            typer.echo(f"moved {len(moves) - len(relocation.moves())} of {len(moves)} tables")
-        _push_and_report(relocation.reconciler, TargetName.openmetadata, calls, as_json=as_json)
+            remaining_count = len(list(relocation.target.relocations()))
+            typer.echo(f"moved {len(moves) - remaining_count} of {len(moves)} tables")
+        _push_and_report(reconciler, TargetName.openmetadata, calls, as_json=as_json)
 
 
 @sync.command()

@@ -73,16 +73,18 @@ WHERE org_id = ?1 AND owner_id {ids} AND about_id = ?2 AND name = ?3 AND body IS
 """
 
 
-def read_job_facets(db: Database, org: str, jobs: Collection[bytes], facet: str) -> dict[bytes, dict[str, Any]]:
-    """Read a facet of jobs; jobs without it are left out."""
-    rows = db.fetch_for_ids(_BODIES_OF_OWNERS, sorted(jobs), org, NO_ID, facet)
-    bodies = {job: msgspec.json.decode(body) for job, body in rows}
-    return {job: body for job, body in bodies.items() if isinstance(body, dict)}
+def read_facet_bodies(
+    db: Database, org: str, jobs_or_runs: Collection[bytes], facet: str
+) -> dict[bytes, dict[str, Any]]:
+    """Read a facet of jobs or runs; those without it are left out."""
+    rows = db.fetch_for_ids(_BODIES_OF_OWNERS, sorted(jobs_or_runs), org, NO_ID, facet)
+    bodies = {owner: msgspec.json.decode(body) for owner, body in rows}
+    return {owner: body for owner, body in bodies.items() if isinstance(body, dict)}
 
 
 def read_facet_texts(db: Database, org: str, jobs: Collection[bytes], facet: str, key: str) -> dict[bytes, str]:
     """Read a text member of a facet of jobs; jobs without it are left out."""
-    texts = {job: body.get(key) for job, body in read_job_facets(db, org, jobs, facet).items()}
+    texts = {job: body.get(key) for job, body in read_facet_bodies(db, org, jobs, facet).items()}
     return {job: text for job, text in texts.items() if isinstance(text, str) and text}
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from mappers.canonical_json import JsonObject
 from mappers.openmetadata.entity_requests import DATASET_PAGE
+from mappers.openmetadata.governance import is_derived, own_references
 
 #: Fields that a PUT erases if it omits them, by collection.
 FIELDS_ERASED_BY_PUT: Mapping[str, tuple[str, ...]] = {
@@ -112,24 +113,20 @@ def moved_body(collection: str, desired: JsonObject, entity: JsonObject, own_tex
     """
     body = preserve_fields(collection, desired, entity)
     body |= {key: entity[key] for key in _EDITABLE_TEXTS if entity.get(key) and entity[key] not in own_texts}
-    labels = [label for label in entity.get("tags") or () if label.get("labelType") != "Derived"]
+    labels = [label for label in entity.get("tags") or () if not is_derived(label)]
     edited = {
-        "owners": [_reference(owner) for owner in _own_references(entity, "owners")],
+        "owners": [_reference(owner) for owner in own_references(entity, "owners")],
         "tags": [{key: label[key] for key in _LABEL if key in label} for label in labels],
-        "domains": [domain["fullyQualifiedName"] for domain in _own_references(entity, "domains")],
-        "dataProducts": [product["fullyQualifiedName"] for product in _own_references(entity, "dataProducts")],
+        "domains": [domain["fullyQualifiedName"] for domain in own_references(entity, "domains")],
+        "dataProducts": [product["fullyQualifiedName"] for product in own_references(entity, "dataProducts")],
         "extension": entity.get("extension"),
     }
     return body | {key: value for key, value in edited.items() if value}
 
 
-def _own_references(entity: JsonObject, key: str) -> list[JsonObject]:
-    return [reference for reference in entity.get(key) or () if not reference.get("inherited")]
-
-
 def overridden_members(entity: JsonObject) -> JsonObject:
     """Return the members that a request must repeat if it overrides metadata, because it would clear them."""
-    owners = [_reference(owner) for owner in _own_references(entity, "owners")]
+    owners = [_reference(owner) for owner in own_references(entity, "owners")]
     members = {"description": entity.get("description"), "owners": owners}
     return {key: value for key, value in members.items() if value}
 

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from typing import Any, NamedTuple
 
 from bridge.store.database import Database
-from bridge.store.governance_facets import read_facet_texts, read_job_facets, read_owners
+from bridge.store.governance_facets import read_facet_bodies, read_facet_texts, read_owners
 from bridge.store.job_families import logical_jobs
 from bridge.sync.canonical.tasks import AUTOSYS, CanonicalTask, read_family, read_links, read_tasks
 from mappers.logical_job import FoldingRule
@@ -57,7 +57,7 @@ def read_jobs(db: Database, org: str, rule: FoldingRule, ids: Collection[bytes])
     logical_ids = [job for job in job_ids if job not in represented_by]
     tasks = read_tasks(db, org, rule, family, logical_ids)
     urls = read_facet_texts(db, org, logical_ids, "sourceCodeLocation", "url")
-    definitions = read_job_facets(db, org, [job for job in logical_ids if family.rows[job].is_scheduled], AUTOSYS)
+    definitions = read_facet_bodies(db, org, [job for job in logical_ids if family.rows[job].is_scheduled], AUTOSYS)
     owners = read_owners(db, org, logical_ids)
     logical_jobs_by_id = {}
     for job in logical_ids:

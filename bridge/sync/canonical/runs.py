@@ -3,11 +3,9 @@
 from collections.abc import Callable, Collection, Iterable
 from typing import Any, NamedTuple
 
-import msgspec
-
 from bridge.store.database import Database
+from bridge.store.governance_facets import read_facet_bodies
 from bridge.store.job_families import family_members
-from mappers.canonical.identity import NO_ID
 from mappers.logical_job import FoldingRule, is_action
 
 _ROWS = """
@@ -36,10 +34,6 @@ SELECT t.run_id, d.class_id, max(v.row_count), max(v.byte_count), min(v.version_
 JOIN ol_dataset d ON d.org_id = t.org_id AND d.dataset_id = t.dataset_id
 LEFT JOIN dataset_version v ON v.org_id = t.org_id AND v.dataset_id = t.dataset_id AND v.writer_id = t.run_id
 WHERE t.org_id = ?1 AND t.run_id {ids} GROUP BY t.run_id, d.class_id
-"""
-_EXIT_CODES = """
-SELECT owner_id, body FROM facet
-WHERE org_id = ?1 AND owner_id {ids} AND about_id = ?2 AND name = 'exitCode' AND body IS NOT NULL
 """
 _NEWEST = """
 SELECT r.job_id, r.run_id, r.started_at FROM ol_job j
@@ -206,8 +200,8 @@ def read_newest_runs(db: Database, org: str, rule: FoldingRule, jobs: Collection
 
 def _exit_code_messages(db: Database, org: str, runs: Collection[bytes]) -> dict[bytes, str]:
     """Return a message with the exit code of each run's command, for use if the run has no error message."""
-    bodies = db.fetch_for_ids(_EXIT_CODES, sorted(runs), org, NO_ID)
-    exit_codes = {run: msgspec.json.decode(body).get("value") for run, body in bodies}
+    bodies = read_facet_bodies(db, org, runs, "exitCode")
+    exit_codes = {run: body.get("value") for run, body in bodies.items()}
     return {run: f"exit code {code}" for run, code in exit_codes.items() if isinstance(code, int | str)}
 
 

@@ -6,9 +6,9 @@ from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
 from bridge.store.database import Database
-from bridge.store.governance_facets import read_facet_texts, read_job_facets
+from bridge.store.governance_facets import read_facet_bodies, read_facet_texts
 from bridge.store.lineage.evidence import IS_CURRENT_SQL
-from mappers.logical_job import FoldingRule, is_action, step_name
+from mappers.logical_job import FoldingRule, is_action, is_scheduled, step_name
 
 _JOBS = """
 SELECT j.job_id, n.namespace_uri, j.name, j.integration, j.job_type, j.description FROM ol_job j
@@ -36,7 +36,7 @@ WHERE e.org_id = ?1 AND e.target_id {{ids}} AND e.edge_role = 'DEPENDS' AND {IS_
 """
 #: Facet with the definition of a job of Autosys.
 AUTOSYS = "lineageBridge_autosys"
-_AUTOSYS_INTEGRATION, _BOX = "AUTOSYS", "BOX"
+_BOX = "BOX"
 
 
 class CanonicalTask(NamedTuple):
@@ -68,7 +68,7 @@ class JobRow(NamedTuple):
     @property
     def is_scheduled(self) -> bool:
         """True if a scheduler defines the job."""
-        return (self.integration or "").upper() == _AUTOSYS_INTEGRATION
+        return is_scheduled(self.integration)
 
     @property
     def is_box(self) -> bool:
@@ -195,7 +195,7 @@ def _read_box_tasks(
 ) -> dict[bytes, tuple[CanonicalTask, ...]]:
     """Build one task for each job in a box; each follows the jobs that its start condition names."""
     children = {child for box in boxes for child in family.children.get(box, ())}
-    definitions = read_job_facets(db, org, children, AUTOSYS)
+    definitions = read_facet_bodies(db, org, children, AUTOSYS)
     awaited_jobs = read_links(db, org, _AWAITED_JOBS, children)
     tasks: dict[bytes, tuple[CanonicalTask, ...]] = {}
     for box in boxes:

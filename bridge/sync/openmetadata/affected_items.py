@@ -19,7 +19,7 @@ from bridge.sync.openmetadata.desired_entities import EntityRecord
 from bridge.sync.sync_item import Completed, Outcome
 from bridge.sync.target import Affected, ItemKey
 from mappers.canonical.identity import digest
-from mappers.logical_job import FoldingRule, is_action
+from mappers.logical_job import FoldingRule, is_action, is_scheduled
 
 _DATASETS_OF_RUNS = "SELECT DISTINCT dataset_id FROM {table} WHERE org_id = ?1 AND run_id {{ids}}"
 _OUTPUTS, _INPUTS = _DATASETS_OF_RUNS.format(table="ol_run_output"), _DATASETS_OF_RUNS.format(table="ol_run_input")
@@ -109,13 +109,17 @@ class OpenMetadataAffectedItems:
         same_key_items = {(kind, key) for kind in _SAME_KEY_KINDS for key in marks.get(kind, ())}
         # newer runs may have retired the incoming edges of these jobs or made them redundant
         consumers, governance = self._stored("lineage", jobs_of_runs), self._governance_items(marks)
-        checks = self._check_items(marks)
+        changed_groups = set(group_ids(self._db, self._org, marks.get("dataset", set())).values())
+        checks = self._check_items(changed_groups, marks.get("result", set()))
+        with_contract = datasets_with_facet(self._db, self._org, changed_groups, CONTRACT)
+        contracts = {("contract", key) for key in with_contract}
         return Affected(
             self._dependents_of_keys(changed_keys)
             | run_items
             | last_runs
             | consumers
             | governance
+            | contracts
             | checks
             | same_key_items,
             hashes,
@@ -169,27 +173,20 @@ class OpenMetadataAffectedItems:
     def _stored(self, kind: str, keys: Collection[bytes]) -> set[ItemKey]:
         return {(kind, key) for key in self._items.get(kind, keys)}
 
-    def _check_items(self, marks: Mapping[str, set[bytes]]) -> set[ItemKey]:
+    def _check_items(self, groups: set[bytes], results: set[bytes]) -> set[ItemKey]:
         """Return checks that may have been removed from asset files, and removed checks that have new results."""
-        changed = set(group_ids(self._db, self._org, marks.get("dataset", set())).values())
-        with_expectations = datasets_with_facet(self._db, self._org, changed, EXPECTATIONS)
+        with_expectations = datasets_with_facet(self._db, self._org, groups, EXPECTATIONS)
         checks = self._stored("check", checks_of_datasets(self._db, self._org, with_expectations))
-        reported = self._items.get("check", checks_of_results(self._db, self._org, marks.get("result", set())))
+        reported = self._items.get("check", checks_of_results(self._db, self._org, results))
         return checks | {("check", key) for key, item in reported.items() if item.outcome == Outcome.UNWANTED}
 
     def _governance_items(self, marks: Mapping[str, set[bytes]]) -> set[ItemKey]:
-        """Return datasets that have or had a governance or contract facet, and datasets with new check results."""
+        """Return datasets that have or had a governance facet, and datasets with new check results."""
         datasets = marks.get("dataset", set())
         with_governance = datasets_with_governance(self._db, self._org, datasets)
         groups = with_governance | datasets_with_results(self._db, self._org, marks.get("result", set()))
-        changed = set(group_ids(self._db, self._org, datasets).values())
-        contracts = {("contract", key) for key in datasets_with_facet(self._db, self._org, changed, CONTRACT)}
         access = {("access", ACCESS_POLICIES_KEY)} if with_governance else set()
-        return (
-            access
-            | contracts
-            | {("governance", key) for key in groups | self._items.get("governance", datasets).keys()}
-        )
+        return access | {("governance", key) for key in groups | self._items.get("governance", datasets).keys()}
 
     def _run_items(self, runs: set[bytes]) -> tuple[set[ItemKey], list[bytes]]:
         """Return affected run items, and the jobs of the logical runs of `runs`.
@@ -264,7 +261,7 @@ class OpenMetadataAffectedItems:
         for job, integration, job_type, *_ in self._db.fetch_for_ids(_JOB_KINDS, sorted(jobs), self._org):
             if is_action(integration, job_type):
                 actions.add(job)
-            elif (integration or "").upper() == "AUTOSYS":
+            elif is_scheduled(integration):
                 scheduled_jobs.add(job)
         parents = self._parents(actions)
         return parents | self._parents(parents) | self._parents(scheduled_jobs)

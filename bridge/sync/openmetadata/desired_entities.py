@@ -58,7 +58,7 @@ class EntityRecord(ItemRecord, frozen=True):
     @property
     def own_descriptions(self) -> frozenset[str]:
         """Descriptions that this bridge wrote or may have written."""
-        return frozenset({*self.attempted_descriptions, *filter(None, [self.description])})
+        return frozenset(filter(None, [*self.attempted_descriptions, self.description]))
 
     @property
     def columns_version(self) -> list[Any]:

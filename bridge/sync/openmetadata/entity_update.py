@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from bridge.sync.openmetadata.desired_entities import EntityRecord
+from bridge.sync.openmetadata.edge_writer import normalize
 from bridge.sync.openmetadata.entity_lookup import TYPES, column_paths
 from bridge.sync.openmetadata.entity_resolver import ResolvedEntity
 from bridge.sync.sync_item import RemoteReference, SyncItem
@@ -16,8 +17,6 @@ from mappers.openmetadata.preserved_fields import EDITED_FIELDS, READ_FIELDS, mo
 _PRECONDITION_FAILED = 412
 #: Source of edges that people draw.
 _MANUAL = "Manual"
-#: Members of edge details that a request repeats; the server sets the others.
-_CONTENT = frozenset({"columnsLineage", "sqlQuery", "description", "pipeline", "source"})
 _MAX_ATTEMPTS = 3
 _COLUMNS = frozenset({"columns", "dataModel", "messageSchema"})
 
@@ -105,13 +104,13 @@ def move_manual_edges(client: OpenMetadataClient, resolved: ResolvedEntity, new:
         graph = client.lineage_graph(old.type, old.id, downstream=True)
         types = {node["id"]: node["type"] for node in graph.get("nodes") or ()}
         for edge in (*(graph.get("upstreamEdges") or ()), *(graph.get("downstreamEdges") or ())):
-            details = edge.get("lineageDetails") or {}
-            if details.get("source") == _MANUAL:
+            content = normalize(edge) or {}
+            if content.get("source") == _MANUAL:
                 ends = [
                     (new.type, new.id) if id_ == old.id else (types[id_], id_)
                     for id_ in (edge["fromEntity"], edge["toEntity"])
                 ]
-                client.put_edge(ends[0], ends[1], _moved_details(details, f"{old.name}.", f"{new.name}."))
+                client.put_edge(ends[0], ends[1], _with_renamed_columns(content, old.name, new.name))
     except LineageBridgeError as error:
         return f"the manual edges of {old.name} were not moved: {error}"
     return None
@@ -125,16 +124,15 @@ def _replaced_item(resolved: ResolvedEntity) -> SyncItem | None:
     return item if item.remote.type == TYPES[resolved.candidate.collection] else None
 
 
-def _moved_details(details: JsonObject, old_prefix: str, new_prefix: str) -> JsonObject:
-    """Return the details of an edge with the columns of the new entity."""
+def _with_renamed_columns(content: JsonObject, old_name: str, new_name: str) -> JsonObject:
+    """Return the content of an edge with the columns of the new entity."""
+    old_prefix, new_prefix = f"{old_name}.", f"{new_name}."
 
     def rename(column: str) -> str:
         return new_prefix + column.removeprefix(old_prefix) if column.startswith(old_prefix) else column
 
     lines = [
-        {**line, "fromColumns": [*map(rename, line.get("fromColumns") or ())], "toColumn": rename(line["toColumn"])}
-        for line in details.get("columnsLineage") or ()
+        {**line, "fromColumns": [*map(rename, line.get("fromColumns", ()))], "toColumn": rename(line["toColumn"])}
+        for line in content.get("columnsLineage", ())
     ]
-    pipeline = {key: details["pipeline"][key] for key in ("id", "type")} if details.get("pipeline") else None
-    moved = {**details, "columnsLineage": lines, "pipeline": pipeline}
-    return {key: value for key, value in moved.items() if key in _CONTENT and value is not None}
+    return {**content, "columnsLineage": lines}

@@ -33,7 +33,7 @@ class LastRunPusher:
         results, desired = split_plan(self._plan(items))
         if desired and not self._ctx.client.features().pipeline_observability:
             reason = "OpenMetadata shows the last run of a table since version 1.13"
-            results += [last_run.item.complete(Outcome.OFF, reason) for last_run in desired]
+            results += [desired_run.item.complete(Outcome.OFF, reason) for desired_run in desired]
             desired = []
         results += self._ctx.push_each(desired, self._send)
         keys = {item.key: item.key for item in items}
