@@ -1,7 +1,7 @@
 """Redacts passwords, tokens and keys in commands, URLs and documents."""
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 MASK = "***"
 #: Parts of names and options that denote secrets; `passport`, `passenger` and `passed` do not.
@@ -12,25 +12,26 @@ _SECRET_NAME = re.compile(rf"{_SECRET_WORDS}|private|(?:^|_)pw$", re.IGNORECASE)
 _VALUE = r"(N?\"[^\"]*\"|N?'[^']*'|[^\s;&|\"')]+)"
 _VALUE_NOT_OPTION = r"(?![-=:])(\"[^\"]*\"|'[^']*'|[^\s;&|\"')]+)"
 _BOUNDARY = r"(?:^|[\s;&|\"'({])"
+#: A word that contains a secret's name. The lookahead and the possessive quantifiers keep the patterns linear.
+_SECRET_WORD = rf"(?=[\w.-]*?{_SECRET_WORDS})[\w.-]++"
 #: `-password=x`, `PASSWORD=x`, `/password:x`, `"passwd": "x"`; `--password x`, `password 'x'`.
 _NAMED_SECRETS = (
-    re.compile(rf"({_BOUNDARY}[-/]{{0,2}}[\w.-]*{_SECRET_WORDS}[\w.-]*[\"']?\s*[=:]\s*){_VALUE}", re.IGNORECASE),
+    re.compile(rf"({_BOUNDARY}[-/]{{0,2}}{_SECRET_WORD}[\"']?\s*+[=:]\s*+){_VALUE}", re.IGNORECASE),
     re.compile(
-        rf"({_BOUNDARY}(?:--?[\w.-]*{_SECRET_WORDS}[\w.-]*|(?:password|passwd|passphrase))\s+){_VALUE_NOT_OPTION}",
-        re.IGNORECASE,
+        rf"({_BOUNDARY}(?:--?{_SECRET_WORD}|(?:password|passwd|passphrase))\s++){_VALUE_NOT_OPTION}", re.IGNORECASE
     ),
 )
 #: `user:password@host` in URLs, `user/password@host` in Oracle URLs; `?password=x`, `;password=x`, `,password=x`.
 _URL_PASSWORD = re.compile(r"(://[^\s/:@\"']*:)([^\s@\"'/]+)(@)")
-_ORACLE_PASSWORD = re.compile(r"(jdbc:oracle:\w+:[^\s/@]*/)([^\s@]+)(@|(?=\s|$))", re.IGNORECASE)
-_URL_PARAMETER = re.compile(rf"([?&;:][\w.-]*{_SECRET_WORDS}[\w.-]*=)([^\s&;\"']+)()", re.IGNORECASE)
-_URL_PROPERTY = re.compile(rf"([,/][\w.-]*{_SECRET_WORDS}[\w.-]*=)('[^']*'|[^\s&;,\"']+)()", re.IGNORECASE)
+_ORACLE_PASSWORD = re.compile(r"(jdbc:oracle:\w+:[^\s/:@]*/)([^\s@]+)(@|(?=\s|$))", re.IGNORECASE)
+_URL_PARAMETER = re.compile(rf"([?&;:]{_SECRET_WORD}=)([^\s&;\"']+)()", re.IGNORECASE)
+_URL_PROPERTY = re.compile(rf"([,/]{_SECRET_WORD}=)('[^']*'|[^\s&;,\"']+)()", re.IGNORECASE)
 _URL_START = re.compile(r"://|jdbc:", re.IGNORECASE)
 #: `user/password@db`, as sqlplus accepts it.
-_ORACLE_LOGIN = re.compile(r"(?<![\w/.-])([A-Za-z_][\w$#.-]*/)([^\s/@\"']+)(@[\w.:/-]+)")
+_ORACLE_LOGIN = re.compile(r"(?<![\w$#/.-])([$#]*+[A-Za-z_][\w$#.-]*+/)([^\s/@\"']+)(@[\w.:/-]+)")
 _QUOTED_LOGIN = re.compile(r"([\"'][A-Za-z_][\w$#]*/)([^\s/@\"']+)([\"']?@)")
-#: The part of a command between the program and the secret, including quoted text.
-_COMMAND_REST = r"\b(?:[^;&|\"']|\"[^\"]*\"|'[^']*')*?"
+#: The part of a command after the program, including quoted text.
+_COMMAND_REST = r"(?:[^;&|\"']++|\"[^\"]*+\"|'[^']*+')*+"
 #: Options that contain or precede a secret; their meaning depends on the program.
 _SECRET_OPTIONS = {
     "mysql\\w*|mariadb\\w*|7z\\w*": r"-p(?=\S)", "isql|bcp|osql|sqlcmd|tsql": r"-P\s*", "sshpass": r"-p\s*",
@@ -39,23 +40,48 @@ _SECRET_OPTIONS = {
     "lftp|ncftp\\w*": r"-u\s*[^\s,]+,",
     "smb\\w+": r"(?:-U\s*|--user[= ])[^\s%]+%",
 }  # fmt: skip
-_PROGRAM_SECRETS = tuple(
-    re.compile(rf"(\b(?:{program}){_COMMAND_REST}\s{option}){_VALUE_NOT_OPTION}")
-    for program, option in _SECRET_OPTIONS.items()
+
+
+class _CommandSecret(NamedTuple):
+    """Secrets in the arguments of a program; a limit of 0 redacts all of them."""
+
+    command: re.Pattern[str]
+    secret: re.Pattern[str]
+    limit: int = 0
+
+    def redact(self, text: str) -> str:
+        return self.command.sub(lambda match: self.secret.sub(rf"\g<1>{MASK}", match[0], self.limit), text)
+
+
+_COMMAND_SECRETS = (
+    *(
+        _CommandSecret(
+            re.compile(rf"\b(?:{program})\b{_COMMAND_REST}"), re.compile(rf"(\s{option}){_VALUE_NOT_OPTION}")
+        )
+        for program, option in _SECRET_OPTIONS.items()
+    ),
+    _CommandSecret(
+        re.compile(r"\bdb2\b[^;&|]*+", re.IGNORECASE),
+        re.compile(r"(\busing\s+)([^\s\"';]+)", re.IGNORECASE),
+    ),
+    # `user/password` in Oracle's programs.
+    _CommandSecret(
+        re.compile(r"\bsqlplus\b(?:(?!\bsqlplus\b)[^;&|])*+(?:[;&|][^\s@\"']*+)?", re.IGNORECASE),
+        re.compile(r"(\s[\"']?[A-Za-z_][\w$#]*/)([^\s@\"']+)"),
+        limit=1,
+    ),
 )
 _OTHER_SECRETS = (
     # `-u user:password`, as in curl, but not `-u URL`.
     re.compile(r"((?:^|\s)(?:-u|--user)[ =]?[\"']?(?!\S*://)[^\s:\"']+:)([^\s\"']+)"),
-    re.compile(r"(\b(?:db2\b[^;&|]*?|user\s+\S+\s+)\busing\s+)([^\s\"';]+)", re.IGNORECASE),
-    # `user/password` in Oracle's programs.
-    re.compile(r"(\bsqlplus\b[^;&|]*?\s[\"']?[A-Za-z_][\w$#]*/)([^\s@\"']+)", re.IGNORECASE),
+    re.compile(r"(\buser\s++\S++\s++using\s++)([^\s\"';]+)", re.IGNORECASE),
     re.compile(
-        r"(\b(?:exp|imp|expdp|impdp|sqlldr|sqlcl|rman(?:\s+(?:target|catalog|auxiliary))+)(?:\s+-\S+)*"
-        r"\s+[\"']?[A-Za-z_][\w$#]*/)([^\s@\"'/]+)(?![^\s@]*/)", re.IGNORECASE),
-    re.compile(r"(\buserid\s*=\s*[\"']?[^\s/\"'@]*/)([^\s@\"']+)", re.IGNORECASE),
+        r"((?<![\w-])(?:exp|imp|expdp|impdp|sqlldr|sqlcl|rman(?:\s+(?:target|catalog|auxiliary))++)(?:\s++-\S++){0,20}+"
+        r"\s++[\"']?[A-Za-z_][\w$#]*/)([^\s@\"'/]++)(?![^\s@]*/)", re.IGNORECASE),
+    re.compile(r"(\buserid\s*=\s*[\"']?[^\s/\"'@=]*/)([^\s@\"']+)", re.IGNORECASE),
     re.compile(r"(\.logon\s+[^\s,;]+,)([^\s;\"']+)", re.IGNORECASE),
     re.compile(r"(\b(?:Bearer|Basic)\s+)([A-Za-z0-9+/_.=~-]{8,})"),
-    re.compile(rf"(name=\"?[\w.-]*{_SECRET_WORDS}[\w.-]*\"?\s*,\s*value=)(\"[^\"]*\"|\S+)", re.IGNORECASE),
+    re.compile(rf"(name=\"?{_SECRET_WORD}\"?\s*+,\s*+value=)(\"[^\"]*\"|\S+)", re.IGNORECASE),
     # SQL that creates or alters a user.
     re.compile(rf"(\bidentified\s+(?:with\s+\S+\s+)?(?:by|as)\s+(?:values\s+)?){_VALUE}", re.IGNORECASE),
     re.compile(rf"(\bidentified\s+by\s+\S+\s+replace\s+){_VALUE}", re.IGNORECASE),
@@ -78,7 +104,9 @@ def redact_command(text: str) -> str:
     text = redact_url(text)
     for pattern in (_ORACLE_LOGIN, _QUOTED_LOGIN):
         text = pattern.sub(rf"\g<1>{MASK}\g<3>", text)
-    for pattern in (*_PROGRAM_SECRETS, *_OTHER_SECRETS, _URL_PROPERTY, *_NAMED_SECRETS):
+    for command_secret in _COMMAND_SECRETS:
+        text = command_secret.redact(text)
+    for pattern in (*_OTHER_SECRETS, _URL_PROPERTY, *_NAMED_SECRETS):
         text = pattern.sub(rf"\g<1>{MASK}", text)
     return text
 

@@ -16,10 +16,7 @@ _MAX_NAMES = 20
 
 def catalog_lines(catalog: "JobCatalog", result: "ScanResult") -> Iterator[str]:
     """List boxes with their jobs, problems, and changes since the last scan."""
-    members = catalog.members_by_box()
-    roots = [job for job in catalog.jobs.values() if job.box is None or job.box not in catalog.jobs]
-    for root in roots:
-        yield from _tree_lines(root, catalog, members, 0, frozenset())
+    yield from _tree_lines(catalog)
     for problem in catalog.problems:
         yield str(problem)
     job_types = Counter(job.type for job in catalog.jobs.values())
@@ -66,13 +63,20 @@ def difference_lines(changes: "Sequence[DefinitionChange]") -> Iterator[str]:
     yield f"{len(changes)} differences"
 
 
-def _tree_lines(
-    job: "JobDefinition", catalog: "JobCatalog", members: dict[str, list[str]], depth: int, ancestors: frozenset[str]
-) -> Iterator[str]:
-    """Yield a line for a job and, if it is a box, lines for the jobs in it.
+def _tree_lines(catalog: "JobCatalog") -> Iterator[str]:
+    """Yield a line for each job, below its box and indented; jobs in a cycle of boxes are omitted."""
+    from mappers.legacy.jil.job_catalog import MAX_BOXES
 
-    `ancestors` are the boxes above the job. A box among them is not opened again, because boxes may form a cycle.
-    """
+    members = catalog.members_by_box()
+    roots = [job.name for job in catalog.jobs.values() if job.box is None or job.box not in catalog.jobs]
+    pending = [(name, 0) for name in reversed(roots)]
+    while pending:
+        name, depth = pending.pop()
+        yield f"{'  ' * min(depth, MAX_BOXES)}{_job_line(catalog.jobs[name])}"
+        pending += [(member, depth + 1) for member in reversed(members.get(name, ()))]
+
+
+def _job_line(job: "JobDefinition") -> str:
     from mappers.legacy.jil.job_events import job_dependencies
     from mappers.legacy.jil.schedule import job_schedule, job_sla
 
@@ -87,10 +91,7 @@ def _tree_lines(
     conditions = [f"{dependency.job} {dependency.rule}" for dependency in job_dependencies(job, "")]
     if conditions:
         facts.append(f"after {', '.join(conditions)}")
-    yield f"{'  ' * depth}{job.name}  {'; '.join(facts)}"
-    if job.name not in ancestors:
-        for name in members.get(job.name, ()):
-            yield from _tree_lines(catalog.jobs[name], catalog, members, depth + 1, ancestors | {job.name})
+    return f"{job.name}  {'; '.join(facts)}"
 
 
 def _facet_text(facet: dict[str, Any], exclude: Sequence[str] = ()) -> str:

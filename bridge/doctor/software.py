@@ -12,7 +12,7 @@ from bridge.store.sqlite import SqliteDatabase
 
 _MIN_POSTGRES_VERSION = 14
 _PACKAGE = "lineage-bridge"
-_EXTRA_REQUIREMENT = re.compile(r"""([\w.-]+).*;.*extra == ["']([\w-]+)["']""")
+_EXTRA_REQUIREMENT = re.compile(r"""([\w.-]++)[^;]*+;.*extra == ["']([\w-]+)["']""")
 
 
 def check_packages() -> Iterator[Finding]:

@@ -25,7 +25,7 @@ _FREQUENCIES = {"hourly": 3_600.0, "daily": 86_400.0, "weekly": 604_800.0, "neve
 _DURATION = re.compile(r"([1-9]\d{0,8})([smhd])")
 
 #: API path that users often copy together with the server URL.
-API_PATH_SUFFIX = re.compile(r"(/api(/v1)?)?/*$")
+API_PATH_SUFFIX = re.compile(r"(?:/api(?:/v1)?)?(?<!/)/*+$")
 
 
 class MissingSetting(NamedTuple):

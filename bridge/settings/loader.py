@@ -22,7 +22,7 @@ from bridge.settings.yaml_model import unknown_key_message, valid_keys
 from bridge.settings.yaml_tree import ConfigProblem, KeyPath, Origin, parse_yaml, single_line
 from connectors.errors import ConfigError
 
-_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*+)(?::-([^}]*+))?(\}|\Z)")
 
 
 class MergedConfigFiles(NamedTuple):
@@ -69,7 +69,9 @@ def _expand_variables(text: str, origin: Origin) -> str:
 
 
 def _expand_variable(match: re.Match[str], origin: Origin) -> str:
-    name, default = match.groups()
+    name, default, end = match.groups()
+    if not end:
+        return match[0]  # not closed
     value = os.environ.get(name)
     if default is not None:
         return value or default  # as in the shell

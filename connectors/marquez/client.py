@@ -26,7 +26,7 @@ _READ_SECONDS = 60.0
 #: Entries per page. Pages are large, because the server needs the same time for a page of any size.
 _PAGE_SIZE = 1_000
 _MAX_CHARACTERS = 1_000
-_HTML_TITLE = re.compile(r"<title>(.*?)</title>", re.DOTALL | re.IGNORECASE)
+_HTML_TITLE = re.compile(r"<title>([^<]*+)</title>", re.IGNORECASE)
 
 
 def response_error(response: HttpResponse, request: str) -> LineageBridgeError:

@@ -90,14 +90,14 @@ _DELIVERY_SYMPTOMS = (
         "does not respond in time",
         "check the network or raise timeoutInMillis; use the file transport meanwhile",
     ),
-    LogSymptom(r"SSL\w*Exception", "url", "cannot be reached over TLS", "check the certificate, or sslContext"),
+    LogSymptom(r"\bSSL\w*Exception", "url", "cannot be reached over TLS", "check the certificate, or sslContext"),
     LogSymptom(
         r"Writing event to a file .*? failed: (.*)", "location", "cannot be written: {0}",
         "use a file that the user of the job can write",
     ),
 )  # fmt: skip
 
-_EXCEPTION_LINE = re.compile(r"^(?:\S+\.)*\w+(?:Exception|Error)\b.*", re.MULTILINE)
+_EXCEPTION_LINE = re.compile(r"^[\w.$]*\w(?:Exception|Error)\b.*", re.MULTILINE)
 _SECRET_KEY = re.compile(r"(?i)key$|password|secret|token|\.headers\.|\.urlParams\.")
 
 

@@ -20,7 +20,7 @@ _SYNONYMS = {
     "binary": ("varbinary", "bytea", "blob"),
 }
 _CANONICAL_TYPES = {name: kind for kind, names in _SYNONYMS.items() for name in (kind, *names)}
-_TYPE = re.compile(r"\s*([a-z_0-9 ]+?)\s*(\(.*\))?\s*")
+_TYPE = re.compile(r"([a-z_0-9 ]*[a-z_0-9]) ?(\(.*\))? ?")
 #: Types whose parameters are compared, because they limit the values.
 _PARAMETRIC_TYPES = frozenset({"decimal"})
 

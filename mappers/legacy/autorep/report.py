@@ -13,7 +13,7 @@ from mappers.legacy.diagnostics import Diagnostic
 
 _NONE = r"-{3,}"
 _ROW = re.compile(
-    rf"(?P<indent>[ \t]*)(?P<name>\S.*?)[ \t]+(?P<start>{DATE}|{_NONE})[ \t]+(?P<end>{DATE}|{_NONE})"
+    rf"(?P<indent>[ \t]*+)(?P<name>\S.*?)(?<![ \t])[ \t]++(?P<start>{DATE}|{_NONE})[ \t]+(?P<end>{DATE}|{_NONE})"
     r"[ \t]+(?P<status>[A-Z]{2})(?:/(?P<code>-?\d+))?"
     r"(?:[ \t]+(?P<run>\d+)/(?P<attempt>\d+))?(?:[ \t]+(?P<exit>-?\d+))?[ \t]*"
 )

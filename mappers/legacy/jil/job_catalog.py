@@ -11,6 +11,8 @@ from mappers.legacy.jil.parser import Attribute, Statement
 _ACCUMULATED = frozenset({"envvars"})
 #: Values that remove an attribute.
 _REMOVING_VALUES = frozenset({"", "NULL", "null"})
+#: Nested boxes that are recorded for a job, because the definition of each job contains them.
+MAX_BOXES = 100
 
 
 class JobDefinition:
@@ -104,20 +106,30 @@ class JobCatalog:
         return by_box
 
     def enclosing_boxes(self, job: JobDefinition) -> tuple[str, ...]:
-        """Return the names of the boxes around a job, outermost first; a cycle of boxes is followed only once."""
+        """Return the names of the innermost boxes around a job, outermost first; a cycle is followed only once."""
         boxes: list[str] = []
         box = job.box
-        while box is not None and box not in boxes and box != job.name:
+        while box is not None and len(boxes) < MAX_BOXES and box not in boxes and box != job.name:
             boxes.append(box)
             enclosing_box = self.jobs.get(box)
             box = enclosing_box.box if enclosing_box else None
         return tuple(reversed(boxes))
 
-    def is_nested_in_itself(self, job: JobDefinition) -> bool:
-        """Return whether a box contains itself, directly or through other boxes."""
-        boxes = self.enclosing_boxes(job)
-        outermost = self.jobs.get(boxes[0]) if boxes else job
-        return outermost is not None and outermost.box == job.name
+    def boxes_nested_in_themselves(self) -> set[str]:
+        """Return the names of the boxes that contain themselves, directly or through other boxes."""
+        nested_in_themselves: set[str] = set()
+        visited: set[str] = set()
+        for name in self.jobs:
+            path: dict[str, None] = {}
+            box: str | None = name
+            while box is not None and box in self.jobs and box not in visited:
+                visited.add(box)
+                path[box] = None
+                box = self.jobs[box].box
+            if box in path:
+                boxes = list(path)
+                nested_in_themselves.update(boxes[boxes.index(box) :])
+        return nested_in_themselves
 
     def _insert_job(self, statement: Statement) -> None:
         """Define a job; a second definition is reported and replaces the first."""

@@ -17,7 +17,7 @@ from mappers.legacy.jil.conditions import (
     parse_condition,
 )
 from mappers.legacy.jil.dataset_scanner import dataset_warnings
-from mappers.legacy.jil.job_catalog import JobCatalog, JobDefinition
+from mappers.legacy.jil.job_catalog import MAX_BOXES, JobCatalog, JobDefinition
 from mappers.legacy.jil.schedule import SCHEDULE_ATTRIBUTES
 from mappers.legacy.jil.value_checks import invalid_values
 
@@ -56,11 +56,13 @@ def lint(catalog: JobCatalog, instance: str | None = None) -> list[Diagnostic]:
     conditions_by_job = {job.name: dict(_parse_conditions(job, instance)) for job in catalog.jobs.values()}
     instances = set(catalog.objects.get("xinst", {}))
     members_by_box = catalog.members_by_box()
+    nested_in_themselves = catalog.boxes_nested_in_themselves()
     diagnostics: list[Diagnostic] = []
     for job in catalog.jobs.values():
         job_conditions = conditions_by_job[job.name]
         diagnostics += _check_conditions(job, catalog, instances, job_conditions)
         diagnostics += _check_box(job, catalog, set(members_by_box.get(job.name, ())), job_conditions)
+        diagnostics += _check_nesting(job, catalog, nested_in_themselves)
         diagnostics += _check_schedule(job)
         condition = job_conditions.get("condition")
         can_become_true = partial(_can_become_true, catalog, catalog.enclosing_boxes(job))
@@ -133,8 +135,6 @@ def _check_box(
             yield _diagnostic(job, "error", f"is in the box {box}, which does not exist")
         elif enclosing_box.type != "BOX":
             yield _diagnostic(job, "error", f"is in {box}, which is not a box")
-        if catalog.is_nested_in_itself(job):
-            yield _diagnostic(job, "error", "is nested in itself")
     if job.type == "BOX" and not members:
         yield _diagnostic(job, "warning", "is an empty box: it ends as soon as it starts")
     for name in ("box_success", "box_failure"):
@@ -151,6 +151,20 @@ def _check_box(
             yield _diagnostic(
                 job, "warning", f"{name} waits for {names}, which is not in the box: it may run forever"
             )
+
+
+def _check_nesting(
+    job: JobDefinition, catalog: JobCatalog, nested_in_themselves: Collection[str]
+) -> Iterator[Diagnostic]:
+    """Find boxes that contain themselves, and the first job with more boxes around it than are recorded."""
+    boxes = catalog.enclosing_boxes(job)
+    if job.name in nested_in_themselves:
+        yield _diagnostic(job, "error", "is nested in itself")
+    elif len(boxes) == MAX_BOXES and (outermost := catalog.jobs.get(boxes[0])) and outermost.box:
+        further_box = catalog.jobs.get(outermost.box)
+        if further_box is None or further_box.box is None:
+            message = f"is nested in more than {MAX_BOXES} boxes: only the innermost are recorded"
+            yield _diagnostic(job, "warning", message)
 
 
 def _check_schedule(job: JobDefinition) -> Iterator[Diagnostic]:

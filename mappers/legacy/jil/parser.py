@@ -21,9 +21,10 @@ LineKind = Literal["blank", "comment", "statement", "attribute", "continuation",
 _LINES = re.compile(r"\r\n|\n|\r")
 _KEY = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)[ \t]*:(.*)", re.DOTALL)
 #: Another attribute on the same line: anywhere after a subcommand, elsewhere only after two blanks.
-_ATTRIBUTE_AFTER_SUBCOMMAND = re.compile(r"[ \t]+([A-Za-z_][A-Za-z0-9_]*)[ \t]*:")
-_NEXT_ATTRIBUTE = re.compile(r"[ \t]{2,}([A-Za-z_][A-Za-z0-9_]*)[ \t]*:")
-_INLINE_COMMENT = re.compile(r"(?:(?<=[ \t])|^)/\*.*?\*/(?=[ \t]|$)")
+_ATTRIBUTE_AFTER_SUBCOMMAND = re.compile(r"(?<![ \t])[ \t]++([A-Za-z_][A-Za-z0-9_]*+)[ \t]*+:")
+_NEXT_ATTRIBUTE = re.compile(r"(?<![ \t])[ \t]{2,}+([A-Za-z_][A-Za-z0-9_]*+)[ \t]*+:")
+#: The group matches if the comment is unterminated.
+_INLINE_COMMENT = re.compile(r"(?:(?<=[ \t])|^)/\*.*?(?:\*/(?=[ \t]|$)|($))")
 _QUOTE = re.compile(r'(?<!\\)"')
 _JOINS = re.compile(r"[&|]|(?:and|or)[\s(]", re.IGNORECASE)
 _TIMES = re.compile(r'"?[+\d][\d:, +"]*$')
@@ -67,16 +68,36 @@ def parse_jil(text: str, file: str) -> ParsedJil:
 class _PendingAttribute:
     """An attribute that the next line may continue."""
 
-    def __init__(self, name: str, value: str, line: int) -> None:
+    def __init__(self, name: str, text: str, line: int) -> None:
         self.name = name
-        self.value = value
         self.line = line
+        self._parts: list[str] = []
+        #: The last part that is not blank.
+        self.end = ""
+        self.open_parentheses = 0
+        self._quotes = 0
+        self.add(text)
+
+    @property
+    def value(self) -> str:
+        return " ".join(self._parts)
+
+    @property
+    def has_unbalanced_quotes(self) -> bool:
+        return self._quotes % 2 == 1
+
+    def add(self, text: str) -> None:
+        self._parts.append(text)
+        self.end = text.rstrip() or self.end
+        self.open_parentheses += text.count("(") - text.count(")")
+        self._quotes += len(_QUOTE.findall(text))
 
 
 class _JilParser:
     def __init__(self, lines: list[str], file: str) -> None:
         self._lines = lines
         self._file = file
+        self._last_comment_end = max((index for index, line in enumerate(lines) if "*/" in line), default=-1)
         self.statements: list[Statement] = []
         self.problems: list[Diagnostic] = []
         self.line_kinds: list[LineKind] = ["blank"] * len(lines)
@@ -110,7 +131,7 @@ class _JilParser:
 
     def _skip_comment(self, index: int, first_line: str) -> tuple[int, str]:
         """Skip a comment; returns the index of its last line, and the text after it."""
-        for end in range(index, len(self._lines)):
+        for end in range(index, self._last_comment_end + 1):
             text = first_line.removeprefix("/*") if end == index else self._lines[end]
             _, terminator, text_after_comment = text.partition("*/")
             if terminator:
@@ -140,7 +161,7 @@ class _JilParser:
         if match and (name in ATTRIBUTES or not is_continuation):
             return self._parse_attribute(name, match[2], number)
         if pending is not None and is_continuation:
-            pending.value = f"{pending.value} {_remove_comments(line)}"
+            pending.add(_remove_comments(line))
             return "continuation"
         # An export that failed contains an error message instead of definitions.
         level: DiagnosticLevel = "error" if _FAILED_EXPORT.match(line) else "warning"
@@ -193,7 +214,7 @@ class _JilParser:
                 object_type = self._subcommand.partition("_")[2].replace("_", " ")
                 message = f"{attribute.name} is not a known attribute of a {object_type}: kept as it is"
                 self._report(attribute.line, "warning", message)
-            if _has_unbalanced_quotes(attribute.value):
+            if attribute.has_unbalanced_quotes:
                 self._report(attribute.line, "warning", f"unbalanced quotes in {attribute.name}: kept as it is")
         attributes = tuple(
             Attribute(attribute.name, _unquote(attribute.value), attribute.line) for attribute in self._attributes
@@ -212,36 +233,34 @@ class _JilParser:
 def _is_continuation(pending: _PendingAttribute, line: str) -> bool:
     """Return whether a line continues a list, an unfinished condition, or a value with an open quote."""
     if pending.name in CONDITION_ATTRIBUTES:
-        is_unfinished = bool(_UNFINISHED.search(pending.value)) or pending.value.count("(") > pending.value.count(")")
-        is_empty, starts_with_join = not pending.value.strip(), bool(_JOINS.match(line))
-        return is_unfinished or is_empty or starts_with_join or _has_unbalanced_quotes(pending.value)
-    if _has_unbalanced_quotes(pending.value):
+        is_unfinished = not pending.end or bool(_UNFINISHED.search(pending.end)) or pending.open_parentheses > 0
+        return is_unfinished or bool(_JOINS.match(line)) or pending.has_unbalanced_quotes
+    if pending.has_unbalanced_quotes:
         return True
     return pending.name in LIST_ATTRIBUTES and (
-        pending.value.rstrip().endswith(",") or line.startswith(",") or bool(_TIMES.match(line))
+        pending.end.endswith(",") or line.startswith(",") or bool(_TIMES.match(line))
     )
-
-
-def _has_unbalanced_quotes(value: str) -> bool:
-    return len(_QUOTE.findall(value)) % 2 == 1
 
 
 def _remove_comments(text: str) -> str:
     """Remove comments, but leave quoted text and paths such as `/tmp/*/x` unchanged."""
     if "/*" not in text or '"' in text:
         return text
-    return _INLINE_COMMENT.sub(" ", text)
+    return _INLINE_COMMENT.sub(lambda comment: " " if comment[1] is None else comment[0], text)
 
 
 def _split_attributes(text: str, attribute_pattern: re.Pattern[str], first_name: str) -> list[tuple[str, str]]:
     """Split a line into attributes (name and value) at known names outside of quotes."""
     attributes: list[tuple[str, str]] = []
-    name, start = first_name, 0
+    name, start, quotes, counted = first_name, 0, 0, 0
     for match in attribute_pattern.finditer(text):
         next_name = match[1].lower()
-        if next_name in ATTRIBUTES and not _has_unbalanced_quotes(text[: match.start()]):
-            attributes.append((name, text[start : match.start()].strip()))
-            name, start = next_name, match.end()
+        if next_name in ATTRIBUTES:
+            quotes += len(_QUOTE.findall(text, counted, match.start()))
+            counted = match.start()
+            if quotes % 2 == 0:
+                attributes.append((name, text[start : match.start()].strip()))
+                name, start = next_name, match.end()
     return [*attributes, (name, text[start:].strip())]
 
 
