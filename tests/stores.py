@@ -17,11 +17,11 @@ from bridge.store.canonical_export import export_canonical
 from bridge.store.database import Database
 from bridge.store.dirty_marks import enable_target
 from bridge.store.event_log import IncomingEvent, RejectedInput
-from bridge.store.identity_groups import NeverLinkRule
 from bridge.store.lineage.graph import Edge, LineageGraph
 from bridge.store.postgres import PostgresDatabase
 from bridge.store.schema import upgrade_postgres, upgrade_sqlite
 from bridge.store.sqlite import SqliteDatabase
+from bridge.store.symlink_graph import LinkRules, NeverLinkRule
 from bridge.store.tables import metadata
 from bridge.store.writer import Writer
 from mappers.logical_job import FoldingRule, Granularity
@@ -81,13 +81,14 @@ class Store:
         self,
         org: str = "default",
         never_link: Sequence[NeverLinkRule] = (),
+        max_names: int = 500,
         targets: Iterable[str] = (),
         db: Database | None = None,
     ) -> None:
         self.db: Database = db or SqliteDatabase(empty_store())
         self.org = org
         self.reader = EventReader(MappingOptions(org), EventLimits(), clock=lambda: 0)
-        self.writer = Writer(self.db, org, never_link=never_link)
+        self.writer = Writer(self.db, org, link_rules=LinkRules(tuple(never_link), max_names))
         for target in targets:
             enable_target(self.db, org, target, 0)
 

@@ -3,8 +3,8 @@
 from bridge.settings.model import Settings
 from bridge.store.connect import StoreUrl
 from bridge.store.database import Database
-from bridge.store.identity_groups import NeverLinkRule
 from bridge.store.search.indexer import SearchIndexer
+from bridge.store.symlink_graph import LinkRules, NeverLinkRule
 from bridge.store.writer import Writer
 from mappers.logical_job import FoldingRule
 
@@ -22,7 +22,10 @@ def make_writer_on(settings: Settings, db: Database) -> Writer:
     return Writer(
         db,
         settings.org,
-        never_link=[NeverLinkRule(rule.namespace, rule.name) for rule in settings.identity.never_link],
+        link_rules=LinkRules(
+            tuple(NeverLinkRule(rule.namespace, rule.name) for rule in settings.identity.never_link),
+            settings.identity.max_names,
+        ),
         keep_rejected=settings.intake.keep_rejected,
     )
 

@@ -15,7 +15,7 @@ from bridge.store.database import Database
 from connectors.errors import ConfigError
 from mappers.errors import LineageBridgeError
 
-_ROW_CHECKS = ("clock", "sync", "conservation")
+_ROW_CHECKS = ("clock", "identity", "sync", "conservation")
 _STORE_CHECKS = ("schema", *_ROW_CHECKS)
 _SETTINGS_CHECKS = ("disk", "permissions", "store", *_STORE_CHECKS)
 
@@ -60,6 +60,8 @@ def _check_store(settings: Settings, store_url: StoreUrl, db: Database) -> Itera
         yield from skip_checks(_ROW_CHECKS, "the schema version differs")
         return
     yield from run_check("clock", lambda: clock.check_event_times(db, settings.org))
+    max_names = settings.identity.max_names
+    yield from run_check("identity", lambda: store.check_identity_groups(db, settings.org, max_names))
     if not db.embedded:
         yield from run_check("partitions", lambda: store.check_partitions(db))
     for target in TargetName:

@@ -7,9 +7,11 @@ from bridge.errors import IncompatibleStore
 from bridge.store import schema
 from bridge.store.connect import StoreUrl
 from bridge.store.database import Database
+from bridge.store.identity_groups import oversized_groups
 from bridge.store.intake_audit import audit_intake
 from bridge.store.migrations import HEAD
 from bridge.store.partitions import partition_name, today
+from bridge.store.symlink_graph import dataset_names
 
 _MB = 1_000_000
 _SQLITE_SIZE = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
@@ -82,6 +84,22 @@ def check_partitions(db: Database, day: int | None = None) -> Iterator[Finding]:
 def _relation_exists(db: Database, name: str) -> bool:
     ((exists,),) = db.fetch_all("SELECT to_regclass(?1) IS NOT NULL", name)
     return bool(exists)
+
+
+_IDENTITY_REMEDY = (
+    "exclude wrong symlinks with identity.never_link, or raise identity.max_names; until then, none of these names "
+    "are linked"
+)
+
+
+def check_identity_groups(db: Database, org: str, max_names: int) -> Iterator[Finding]:
+    """Report datasets with more names than an identity group may have."""
+    datasets = oversized_groups(db, org)
+    for namespace, name in sorted(dataset_names(db, org, datasets).values()):
+        message = f"{namespace} {name} and more than {max_names - 1} other names are connected by symlinks"
+        yield Finding(Level.warning, "identity", message, _IDENTITY_REMEDY)
+    if not datasets:
+        yield Finding(Level.ok, "identity", f"no dataset has more than {max_names} names")
 
 
 def check_accounting(db: Database, org: str) -> Iterator[Finding]:

@@ -12,7 +12,8 @@ from bridge.store.assets import AssetRecord, AssetStore
 from bridge.store.database import Database
 from bridge.store.event_log import IncomingEvent
 from bridge.store.governance_facets import CONTRACT, GOVERNANCE, datasets_with_facet, facet_times, read_facets
-from bridge.store.identity_groups import dataset_names, group_ids, group_names
+from bridge.store.identity_groups import group_ids, group_names
+from bridge.store.symlink_graph import dataset_names
 from bridge.store.writer import Writer
 from bridge.sync.item_store import SyncItemStore
 from mappers.openlineage.event_builder import build_event, custom_facet, standard_facet

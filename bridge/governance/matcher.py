@@ -9,7 +9,7 @@ from typing import NamedTuple
 from bridge.governance.asset import Asset
 from bridge.store.assets import AssetStore
 from bridge.store.database import Database
-from bridge.store.identity_groups import dataset_names
+from bridge.store.symlink_graph import dataset_names
 from bridge.sync.item_store import SyncItemStore
 
 #: A dataset by its namespace and name.

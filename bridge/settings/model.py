@@ -101,6 +101,7 @@ class IdentitySettings(Section):
     """Determines which names identify the same dataset."""
 
     never_link: list[NeverLinkSettings] = Field(default=[])
+    max_names: int = Field(default=500, ge=2)
 
 
 class FoldingSettings(Section):

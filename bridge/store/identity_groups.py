@@ -1,10 +1,11 @@
 """Looks up and maintains identity groups, which are datasets connected by live symlinks."""
 
-from collections.abc import Iterable
-from fnmatch import fnmatchcase
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from bridge.store.database import Database
+from bridge.clock import now_micros
+from bridge.store.database import Database, Insert
+from bridge.store.symlink_graph import Component, Link, LinkRules, SymlinkGraph, dataset_names
 from mappers.cache import BoundedCache
 from mappers.canonical.merge import Reducer
 from mappers.canonical.rows import DatasetRow, DatasetSymlinkRow, RunOutputRow
@@ -16,11 +17,8 @@ SELECT d.class_id, d.dataset_id, n.namespace_uri, d.name FROM ol_dataset d
 JOIN ol_namespace n ON n.org_id = d.org_id AND n.namespace_id = d.namespace_id
 WHERE d.org_id = ?1 AND d.class_id {ids}
 """
-_NAMES = """
-SELECT d.dataset_id, n.namespace_uri, d.name FROM ol_dataset d
-JOIN ol_namespace n ON n.org_id = d.org_id AND n.namespace_id = d.namespace_id
-WHERE d.org_id = ?1 AND d.dataset_id {ids}
-"""
+
+_ALL_OVERSIZED = "SELECT dataset_id FROM oversized_group WHERE org_id = ?1 ORDER BY dataset_id"
 
 
 class GroupMember(NamedTuple):
@@ -54,16 +52,14 @@ def group_names(db: Database, org: str, group: bytes) -> list[tuple[str, str]]:
     return [(member.namespace, member.name) for member in members]
 
 
-def dataset_names(db: Database, org: str, datasets: Iterable[bytes]) -> dict[bytes, tuple[str, str]]:
-    """Map datasets to namespace and name. Unknown datasets are left out."""
-    rows = db.fetch_for_ids(_NAMES, sorted(datasets), org)
-    return {dataset: (namespace, name) for dataset, namespace, name in rows}
+def oversized_groups(db: Database, org: str) -> list[bytes]:
+    """List one dataset of each component that has more names than a group may have."""
+    return [dataset for (dataset,) in db.fetch_all(_ALL_OVERSIZED, org)]
 
 
 _POSSIBLY_INACTIVE = """
-SELECT DISTINCT d.class_id FROM ol_dataset d
-JOIN ol_dataset m ON m.org_id = d.org_id AND m.class_id = d.class_id
-WHERE d.org_id = ?1 AND d.dataset_id {ids} AND (m.retired_at IS NOT NULL OR NOT m.is_active)
+SELECT DISTINCT class_id FROM ol_dataset
+WHERE org_id = ?1 AND class_id {ids} AND (retired_at IS NOT NULL OR NOT is_active)
 """
 _MEMBERS_TO_LOCK = "SELECT dataset_id FROM ol_dataset WHERE org_id = ?1 AND class_id = ?2 ORDER BY dataset_id"
 _UPDATE_IS_ACTIVE = """
@@ -87,70 +83,51 @@ def update_is_active(db: Database, org: str, changes: Reducer, regrouped_dataset
     datasets = set(regrouped_datasets)
     datasets.update(row.dataset_id for row in changes.rows(RunOutputRow))
     datasets.update(row.dataset_id for row in changes.rows(DatasetRow) if row.retired_at is not None)
-    for (group,) in sorted(db.fetch_for_ids(_POSSIBLY_INACTIVE, datasets, org)):
+    groups = set(group_ids(db, org, datasets).values())
+    for (group,) in sorted(db.fetch_for_ids(_POSSIBLY_INACTIVE, sorted(groups), org)):
         db.lock_rows(_MEMBERS_TO_LOCK, org, group)
         db.execute(_UPDATE_IS_ACTIVE, org, group)
 
 
-_LIVE_LINKS = """
-SELECT s.dataset_id, s.alias_id, s.identifier_type FROM dataset_symlink s
-JOIN ol_dataset d ON d.org_id = s.org_id AND d.dataset_id = s.dataset_id
-WHERE s.org_id = ?1 AND s.{end}_id = ?2
-  AND (d.symlinks_deleted_at IS NULL OR s.asserted_at > d.symlinks_deleted_at)
-"""
-_LINKS = " UNION ALL ".join(_LIVE_LINKS.format(end=end) for end in ("dataset", "alias"))
-_ALL_MEMBERS = """
-SELECT m.dataset_id FROM ol_dataset d
-JOIN ol_dataset m ON m.org_id = d.org_id AND m.class_id = d.class_id
-WHERE d.org_id = ?1 AND d.dataset_id {ids}
-"""
 _SET_GROUP = "UPDATE ol_dataset SET class_id = ?3 WHERE org_id = ?1 AND dataset_id = ?2"
 _STORED_LINKS = """
-SELECT s.dataset_id, s.alias_id, s.identifier_type FROM dataset_symlink s
-WHERE s.org_id = ?1 AND s.dataset_id {ids}
+SELECT s.dataset_id, s.alias_id, s.identifier_type FROM {keys} g
+JOIN dataset_symlink s ON s.dataset_id = g.a AND s.alias_id = g.b AND s.identifier_type = g.c AND s.org_id = ?1
 """
 _WITH_DELETED_LINKS = """
 SELECT dataset_id FROM ol_dataset WHERE org_id = ?1 AND dataset_id {ids} AND symlinks_deleted_at IS NOT NULL
 """
+_OVERSIZED = "SELECT dataset_id FROM oversized_group WHERE org_id = ?1 AND dataset_id {ids}"
+_ADD_OVERSIZED = Insert(
+    "oversized_group", {"org_id": str, "dataset_id": bytes, "found_at": int}, "ON CONFLICT DO NOTHING"
+)
+_CLEAR_OVERSIZED = "DELETE FROM oversized_group WHERE org_id = ?1"
+_LINKED_DATASETS = "SELECT DISTINCT dataset_id FROM dataset_symlink WHERE org_id = ?1"
 _CACHED_LINKS = 100_000
-#: A symlink: dataset, alias, type of identifier.
-_Link = tuple[bytes, bytes, str]
-
-
-class NeverLinkRule(NamedTuple):
-    """Glob patterns of namespace and name. Symlinks from and to matching datasets are ignored."""
-
-    namespace: str
-    name: str = "*"
-
-    def matches(self, dataset_name: tuple[str, str]) -> bool:
-        namespace, name = dataset_name
-        return fnmatchcase(namespace, self.namespace) and fnmatchcase(name, self.name)
 
 
 class IdentityGroups:
     """Maintains `ol_dataset.class_id`, the group of each dataset, from the symlinks."""
 
-    def __init__(self, db: Database, org: str, never_link: Iterable[NeverLinkRule] = ()) -> None:
+    def __init__(self, db: Database, org: str, rules: LinkRules) -> None:
         self._db = db
         self._org = org
-        self._never_link = tuple(never_link)
-        self._stored_links: BoundedCache[_Link, bool] = BoundedCache(_CACHED_LINKS)
+        self._graph = SymlinkGraph(db, org, rules)
+        self._stored_links: BoundedCache[Link, bool] = BoundedCache(_CACHED_LINKS)
 
-    def find_new_symlinks(self, changes: Reducer) -> set[_Link]:
+    def find_new_symlinks(self, changes: Reducer) -> set[Link]:
         """Find the symlinks that are not stored yet. Must be called before the changes are merged.
 
         If there are new symlinks, lock the groups: wait for all other transactions that may change a group.
         """
         links = {(row.dataset_id, row.alias_id, row.identifier_type) for row in changes.rows(DatasetSymlinkRow)}
         new_links = {link for link in links if link not in self._stored_links}
-        datasets = sorted({dataset for dataset, _, _ in new_links})
-        new_links.difference_update(self._db.fetch_for_ids(_STORED_LINKS, datasets, self._org))
+        new_links.difference_update(self._db.fetch_for_keys(_STORED_LINKS, sorted(new_links), self._org))
         if new_links:
             self._lock_groups()
         return new_links
 
-    def update(self, changes: Reducer, new_links: set[_Link]) -> set[bytes]:
+    def update(self, changes: Reducer, new_links: set[Link]) -> set[bytes]:
         """Recompute the affected groups. Return the datasets that may have new group members.
 
         A symlink that is already stored changes nothing, unless a symlink of its dataset was ever deleted.
@@ -168,7 +145,13 @@ class IdentityGroups:
         if not seeds:
             return set()
         self._lock_groups()
-        return self.recompute(seeds)
+        return self._recompute(seeds, new_links)
+
+    def recompute_all(self) -> set[bytes]:
+        """Recompute all groups, for new rules. Return the datasets that may have new group members."""
+        self._lock_groups()
+        self._db.execute(_CLEAR_OVERSIZED, self._org)
+        return self._recompute({dataset for (dataset,) in self._db.fetch_all(_LINKED_DATASETS, self._org)}, set())
 
     def _lock_groups(self) -> None:
         self._db.lock(f"classes of {self._org}")
@@ -178,51 +161,52 @@ class IdentityGroups:
         for row in changes.rows(DatasetSymlinkRow):
             self._stored_links.put((row.dataset_id, row.alias_id, row.identifier_type), True)
 
-    def recompute(self, seeds: set[bytes]) -> set[bytes]:
-        """Recompute the groups of these datasets, and of all datasets that are or were grouped with them.
-
-        Returns the datasets that may have new group members.
-        """
-        pending = {member for (member,) in self._db.fetch_for_ids(_ALL_MEMBERS, sorted(seeds), self._org)}
+    def _recompute(self, seeds: set[bytes], new_links: set[Link]) -> set[bytes]:
+        """Recompute the groups of these datasets, and of all datasets that are or were grouped with them."""
+        stored_groups = set(group_ids(self._db, self._org, seeds).values())
+        pending = member_ids(self._db, self._org, stored_groups)
         affected = set(pending)
-        any_group_changed = False
+        new_groups: dict[bytes, bytes] = {}
+        recorded = self._recorded_as_oversized(pending)
+        oversized = set(recorded)
         while pending:
-            members, table_aliases = self._connected_component(pending.pop())
+            seed = pending.pop()
+            component = self._graph.component(seed, oversized)
+            if component.is_oversized:
+                # Before the new links, this dataset may have been in a component within the limit.
+                former = self._graph.component(seed, recorded, without=new_links)
+                ungrouped = {seed} if former.is_oversized else former.datasets
+                new_groups.update((dataset, dataset) for dataset in ungrouped)
+                self._record_oversized(component, oversized)
+                oversized |= component.datasets
+                members = ungrouped
+            else:
+                new_groups.update(self._groups_of(component))
+                members = component.datasets
             pending -= members
             affected |= members
+        changed = {
+            dataset: new_groups[dataset]
+            for dataset, group in group_ids(self._db, self._org, new_groups).items()
+            if group != new_groups[dataset]
+        }
+        self._db.execute_many(_SET_GROUP, [(self._org, *change) for change in sorted(changed.items())])
+        return affected if changed else set()
+
+    def _groups_of(self, component: Component) -> Iterator[tuple[bytes, bytes]]:
+        """Yield each dataset with its group. The id of a group is that of the dataset with the smallest name."""
+        for members, table_aliases in component.live_groups():
+            group = min(members)
             if len(members) > 1:
-                group = self._representative(table_aliases or members)
-            else:
-                (group,) = members
-            for member, previous_group in sorted(group_ids(self._db, self._org, members).items()):
-                if previous_group != group:
-                    self._db.execute(_SET_GROUP, self._org, member, group)
-                    any_group_changed = True
-        return affected if any_group_changed else set()
+                candidates = table_aliases or members
+                group = min(candidates, key=dataset_names(self._db, self._org, candidates).__getitem__)
+            for member in members:
+                yield member, group
 
-    def _connected_component(self, seed: bytes) -> tuple[set[bytes], set[bytes]]:
-        """Follow live symlinks. Return the datasets reached, and the aliases of type TABLE among them."""
-        members = {seed}
-        table_aliases = set()
-        frontier = [seed]
-        while frontier:
-            for source, alias, identifier_type in self._db.fetch_all(_LINKS, self._org, frontier.pop()):
-                if self._is_excluded(source) or self._is_excluded(alias):
-                    continue
-                if identifier_type == "TABLE":
-                    table_aliases.add(alias)
-                for endpoint in (source, alias):
-                    if endpoint not in members:
-                        members.add(endpoint)
-                        frontier.append(endpoint)
-        return members, table_aliases
+    def _recorded_as_oversized(self, datasets: set[bytes]) -> set[bytes]:
+        return {dataset for (dataset,) in self._db.fetch_for_ids(_OVERSIZED, sorted(datasets), self._org)}
 
-    def _is_excluded(self, dataset: bytes) -> bool:
-        if not self._never_link:
-            return False
-        name = dataset_names(self._db, self._org, [dataset])[dataset]
-        return any(rule.matches(name) for rule in self._never_link)
-
-    def _representative(self, candidates: set[bytes]) -> bytes:
-        """Return the dataset whose id becomes the id of the group: the one with the smallest name."""
-        return min(candidates, key=dataset_names(self._db, self._org, candidates).__getitem__)
+    def _record_oversized(self, component: Component, known: set[bytes]) -> None:
+        """Record an oversized component under one of its datasets, unless it is already recorded."""
+        if known.isdisjoint(component.datasets) and not self._recorded_as_oversized(component.datasets):
+            self._db.insert(_ADD_OVERSIZED, [(self._org, component.most_linked_dataset, now_micros())])

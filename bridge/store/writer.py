@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -15,7 +15,8 @@ from bridge.store.active_columns import ActiveColumnLineage
 from bridge.store.database import Database, Insert
 from bridge.store.dirty_marks import mark_changes
 from bridge.store.event_log import FilePosition, IncomingEvent, RejectedInput
-from bridge.store.identity_groups import IdentityGroups, NeverLinkRule, update_is_active
+from bridge.store.identity_groups import IdentityGroups, update_is_active
+from bridge.store.symlink_graph import LinkRules
 from mappers.cache import BoundedCache
 from mappers.canonical.identity import run_id
 from mappers.canonical.merge import Reducer, Row, merge_plan, merger
@@ -64,7 +65,6 @@ _GET_RULES = "SELECT value FROM store_meta WHERE name = ?1"
 _SET_RULES = """
 INSERT INTO store_meta (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = excluded.value
 """
-_LINKED_DATASETS = "SELECT DISTINCT dataset_id FROM dataset_symlink WHERE org_id = ?1"
 _REJECTED_RECEIPTS = "SELECT source, receipts FROM rejected_event WHERE org_id = ?1 AND payload_hash = ?2"
 _DELETE_REJECTED = "DELETE FROM rejected_event WHERE org_id = ?1 AND payload_hash = ?2"
 _ADD_TO_LEDGER = """
@@ -98,18 +98,18 @@ class Writer:
         db: Database,
         org: str = "default",
         *,
-        never_link: Iterable[NeverLinkRule] = (),
+        link_rules: LinkRules = LinkRules(),  # noqa: B008 - an immutable tuple
         keep_rejected: int = 10_000,
     ) -> None:
         self._db = db
         self._org = org
         self._writer_id = os.urandom(8)
         self._keep_rejected = keep_rejected
-        self._identity_groups = IdentityGroups(db, org, never_link)
+        self._identity_groups = IdentityGroups(db, org, link_rules)
         self._active_columns = ActiveColumnLineage(db, org)
         self._compressor = zstandard.ZstdCompressor(level=1)
         self._row_cache: dict[type[Row], BoundedCache[Row, Row]] = {}
-        self._regroup_after_rule_change(tuple(never_link))
+        self._regroup_after_rule_change(link_rules)
 
     @property
     def embedded(self) -> bool:
@@ -277,18 +277,16 @@ class Writer:
                 new_rows[key] = row
         return new_rows
 
-    def _regroup_after_rule_change(self, never_link: tuple[NeverLinkRule, ...]) -> None:
+    def _regroup_after_rule_change(self, link_rules: LinkRules) -> None:
         """Recompute all identity groups if the rules differ from those of the last computation."""
-        name = f"never_link/{self._org}"
-        rules = msgspec.json.encode(sorted(never_link)).decode()
+        name = f"link_rules/{self._org}"
+        rules = msgspec.json.encode(link_rules._replace(never_link=tuple(sorted(link_rules.never_link)))).decode()
         with self._db.transaction():
-            stored_rules = next((value for (value,) in self._db.fetch_all(_GET_RULES, name)), "[]")
-            if stored_rules == rules:
+            if (rules,) in self._db.fetch_all(_GET_RULES, name):
                 return
-            self._db.lock(f"classes of {self._org}")
-            linked_datasets = {dataset for (dataset,) in self._db.fetch_all(_LINKED_DATASETS, self._org)}
-            regrouped_datasets = self._identity_groups.recompute(linked_datasets)
+            regrouped_datasets = self._identity_groups.recompute_all()
             update_is_active(self._db, self._org, Reducer(), regrouped_datasets)
+            mark_changes(self._db, self._org, Reducer(), regrouped_datasets)
             self._db.execute(_SET_RULES, name, rules)
 
     def file_position(self, path: str) -> FilePosition | None:

@@ -10,6 +10,7 @@ from mappers.canonical.identity import digest
 from mappers.canonical_json import canonical_json, decode_json
 from mappers.errors import InputTooLarge, InvalidInput
 from mappers.openlineage.facet_parser import ParsedDataset, ParsedFacet, parse_dataset, parse_facets
+from mappers.openlineage.facets import SymlinksFacet
 from mappers.timestamps import parse_timestamp
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
@@ -19,7 +20,7 @@ _JSON_SPACE = b" \t\r\n"
 
 
 class EventLimits(NamedTuple):
-    """Maximum number of datasets in an event, and of facets on one entity."""
+    """Maximum number of datasets in an event, including the names in symlinks, and of facets on one entity."""
 
     datasets: int = 10_000
     facets: int = 2_000
@@ -92,6 +93,10 @@ def parse_event(body: bytes, limits: EventLimits = EventLimits()) -> Event:  # n
     _resolve_kind(envelope, notes)
     _check_limits(envelope, limits)
     job = _job_name(envelope)
+    inputs = _parse_datasets(envelope.inputs, "inputs", notes, limits) if job else []
+    outputs = _parse_datasets(envelope.outputs, "outputs", notes, limits) if job else []
+    dataset = _parse_dataset(bytes(envelope.dataset), "dataset", notes, limits) if not job else None
+    _check_identifiers([*inputs, *outputs, *([dataset] if dataset else [])], limits)
     return Event(
         micros=micros,
         event_type=_event_type(envelope, notes),
@@ -101,9 +106,9 @@ def parse_event(body: bytes, limits: EventLimits = EventLimits()) -> Event:  # n
         run_facets=parse_facets(envelope.run.facets, "run.facets", notes) if envelope.run else {},
         job=job,
         job_facets=parse_facets(envelope.job.facets, "job.facets", notes) if envelope.job else {},
-        inputs=_parse_datasets(envelope.inputs, "inputs", notes, limits) if job else [],
-        outputs=_parse_datasets(envelope.outputs, "outputs", notes, limits) if job else [],
-        dataset=_parse_dataset(bytes(envelope.dataset), "dataset", notes, limits) if not job else None,
+        inputs=inputs,
+        outputs=outputs,
+        dataset=dataset,
         event_hash=_event_hash(document, micros),
         notes=tuple(notes),
     )
@@ -152,6 +157,17 @@ def _check_limits(envelope: _Envelope, limits: EventLimits) -> None:
     for entity in (envelope.run, envelope.job):
         if entity and entity.facets and len(entity.facets) > limits.facets:
             raise InputTooLarge(f"{len(entity.facets)} facets on one entity; the limit is {limits.facets}")
+
+
+def _check_identifiers(datasets: list[ParsedDataset], limits: EventLimits) -> None:
+    """Count the identifiers of symlinks as datasets, because each of them names one."""
+    name_count = len(datasets)
+    for dataset in datasets:
+        facet = dataset.facets.get("symlinks")
+        if facet is not None and isinstance(facet.value, SymlinksFacet):
+            name_count += len(facet.value.identifiers or ())
+    if name_count > limits.datasets:
+        raise InputTooLarge(f"{name_count} datasets and symlinks in one event; the limit is {limits.datasets}")
 
 
 def _job_name(envelope: _Envelope) -> tuple[str, str] | None:

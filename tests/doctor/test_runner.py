@@ -15,8 +15,8 @@ from bridge.store.migrations import HEAD
 from tests.commands import create_store
 from tests.factories import run_event
 
-SUBJECTS = {"versions", "config", "disk", "permissions", "store", "schema", "clock", "sync", "conservation"}
-NEEDS_STORE = {"schema", "clock", "sync", "conservation"}
+SUBJECTS = {"versions", "config", "disk", "permissions", "store", "schema", "clock", "identity", "sync", "conservation"}
+NEEDS_STORE = {"schema", "clock", "identity", "sync", "conservation"}
 
 
 def doctor(url: str, *args: str, **settings: str) -> Result:

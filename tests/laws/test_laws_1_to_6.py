@@ -2,7 +2,7 @@
 
 import pytest
 
-from bridge.store.identity_groups import NeverLinkRule
+from bridge.store.symlink_graph import LinkRules, NeverLinkRule
 from bridge.store.writer import Writer
 from tests import factories as make
 from tests.factories import columns, dataset, lifecycle, micros, run_event, run_uuid, schema, symlinks
@@ -234,7 +234,7 @@ def test_4_changed_never_link_rules_are_applied_to_the_store() -> None:
         assert dataset_names(store) == {"p", "dummy"}
         Writer(store.db, store.org)
         assert dataset_names(store) == {"dummy"}
-        Writer(store.db, store.org, never_link=[NeverLinkRule("db")])
+        Writer(store.db, store.org, link_rules=LinkRules((NeverLinkRule("db"),)))
         assert dataset_names(store) == {"p", "dummy"}
 
 

@@ -4,9 +4,10 @@ from collections.abc import Collection, Iterable
 from typing import NamedTuple, get_args
 
 from bridge.store.database import Database
-from bridge.store.identity_groups import dataset_names, group_ids
+from bridge.store.identity_groups import group_ids
 from bridge.store.lineage.evidence import NO_TIME_LIMIT, EdgeEvidence, EdgeEvidenceReader, EvidenceKind
 from bridge.store.lineage.retirement import RetirementPolicy
+from bridge.store.symlink_graph import dataset_names
 from mappers.logical_job import FoldingRule, Granularity, JobAncestry, is_action, logical_job, step_name
 from mappers.openlineage.names import canonical_dataset_name
 

@@ -99,6 +99,16 @@ column_head = sa.Table(
 )
 sa.Index("ix_column_head__run_id", column_head.c.run_id, column_head.c.org_id)
 
+#: Components of more names than `identity.max_names`, each under one of its datasets; they are not linked.
+oversized_group = sa.Table(
+    "oversized_group",
+    metadata,
+    org_column(),
+    id_column("dataset_id", nullable=False),
+    sa.Column("found_at", sa.BigInteger, nullable=False),
+    org_key("dataset_id"),
+)
+
 
 for _name in ("contract", "governance"):  # few facets have these names, and queries read all of them
     _has_name = sa.text(f"name = 'lineageBridge_{_name}'")

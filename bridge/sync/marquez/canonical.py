@@ -8,7 +8,7 @@ import msgspec
 from bridge.store.database import Database
 from bridge.store.event_log import LoggedEvent, read_run_events
 from bridge.store.governance_facets import GOVERNANCE, facet_times, read_facets
-from bridge.store.identity_groups import dataset_names
+from bridge.store.symlink_graph import dataset_names
 from mappers.canonical.columns import SchemaColumn, decode_columns
 from mappers.canonical.identity import NO_ID
 from mappers.canonical.rank import Rank, order_micros

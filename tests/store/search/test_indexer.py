@@ -258,6 +258,7 @@ def test_migrated_store_is_indexed_completely(tmp_path: Path) -> None:
         connection.execute(
             "CREATE TEMP TABLE sync_target (org_id, target, enabled_at)"
         )  # queried by the current writer
+        connection.execute("CREATE TEMP TABLE oversized_group (org_id, dataset_id, found_at)")
         Store(db=SqliteDatabase(connection)).apply(run_event(job="old job", outputs=[dataset("old")]))
     upgrade_sqlite(path)
     with closing(SqliteDatabase.for_background_writes(path)) as db:
