@@ -30,7 +30,7 @@ from bridge.settings.model import LogSettings, Settings, StoreSettings
 from tests.postgres import Server, bin_folder, running_server
 
 _GROUP = 500
-_HEAD = b"POST %b HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+_HEAD = b"POST %b HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
 
 
 class Measurement(NamedTuple):

@@ -22,7 +22,10 @@ _REPEATED = 2
 _FAILING = 0.05
 _TIMEOUT = 120.0
 _PAGE = 1_000
-_HEAD = b"POST /api/v1/lineage HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+_HEAD = (
+    b"POST /api/v1/lineage HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    b"Content-Length: %d\r\n\r\n"
+)
 _SOURCE = 5_000_000
 
 

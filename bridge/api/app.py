@@ -20,6 +20,7 @@ from bridge.api.lineage import LINEAGE_PATHS, handle_request
 from bridge.api.metrics import Metrics
 from bridge.api.openapi import add_query_and_command_routes
 from bridge.api.openapi_intake import add_intake_routes, problem_responses
+from bridge.api.origin_check import OriginCheck
 from bridge.api.problem import http_error_response, problem
 from bridge.api.query_routes import QUERY_ROUTES, QueryExecutor, query_routes
 from bridge.api.tasks import FileFollowerTask, GovernanceTask, SearchIndexTask, SyncTask
@@ -70,6 +71,7 @@ class AppState:
         self._open_writer = open_writer
         self._open_query_service = open_query_service
         self._authorizer = Authorizer(settings.server.api_keys)
+        self.origin_check = OriginCheck(settings.server)
         self.store = ""
         self.committer: GroupCommitter | None = None
         self.metrics: Metrics | None = None
@@ -198,18 +200,21 @@ def build_app(state: AppState) -> Any:
             add_query_and_command_routes(add_intake_routes(app.openapi()))
         )
 
-    return _FastPathApp(app, intake_endpoint)
+    return _FastPathApp(app, intake_endpoint, state.origin_check)
 
 
 class _FastPathApp:
-    """Serves the hot paths ahead of the framework's middleware and routing."""
+    """Checks the origin of requests, and serves the hot paths ahead of the framework's middleware and routing."""
 
-    def __init__(self, app: FastAPI, intake_endpoint: _IntakeEndpoint) -> None:
+    def __init__(self, app: FastAPI, intake_endpoint: _IntakeEndpoint, origin_check: OriginCheck) -> None:
         self.app = app
         self._intake_endpoint = intake_endpoint
+        self._origin_check = origin_check
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["method"] == "POST" and scope["path"] in LINEAGE_PATHS:
+        if scope["type"] == "http" and (denial := self._origin_check.denial(scope)) is not None:
+            await denial(scope, receive, send)
+        elif scope["type"] == "http" and scope["method"] == "POST" and scope["path"] in LINEAGE_PATHS:
             await self._intake_endpoint(scope, receive, send)
         else:
             await self.app(scope, receive, send)

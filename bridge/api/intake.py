@@ -151,7 +151,7 @@ def _content_encoding(headers: Headers) -> str:
 def _unsupported_media_response(headers: Headers) -> Response | None:
     """Reject a body that is not declared as JSON or has an unknown encoding. Return None for any other body."""
     media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
-    if media_type not in _JSON_TYPES and not media_type.endswith("+json"):
+    if media_type not in _JSON_TYPES and not (media_type.startswith("application/") and media_type.endswith("+json")):
         return problem(
             415, "Unsupported media type", f"send application/json, not {media_type or 'a body without a type'}"
         )

@@ -1,15 +1,18 @@
 """Runs the HTTP server; drains on the first signal, exits on the second."""
 
+import asyncio
 import errno
 import signal
 import socket
 import sys
 from types import FrameType
+from typing import Any
 
 import structlog
 import uvicorn
 
 from bridge.api.app import AppState, build_app
+from bridge.api.http_protocol import ConnectionSweeper, LimitedProtocol, connection_limit, raise_descriptor_limit
 from bridge.bootstrap.intake import make_event_reader, make_legacy_reader, tune_garbage_collector
 from bridge.bootstrap.queries import open_query_service
 from bridge.bootstrap.store import make_writer
@@ -19,11 +22,22 @@ from bridge.settings.model import Settings
 from bridge.store.connect import StoreUrl
 from connectors.errors import ConfigError
 
-_BACKLOG = 2048
+_MAX_BACKLOG = 2048
+#: Turns of 0.1 seconds between searches for stalled connections.
+_SWEEP_TURNS = 10
 
 
 class _DrainingServer(uvicorn.Server):
     """Drains on the first signal and terminates on the second. A completed drain exits with 0."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._sweeper = ConnectionSweeper(config.limit_concurrency or 0)
+
+    async def on_tick(self, counter: int) -> bool:
+        if counter % _SWEEP_TURNS == 0:
+            self._sweeper.sweep(self.server_state.connections, asyncio.get_running_loop().time())
+        return await super().on_tick(counter)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 - the signature is uvicorn's
         """Start the drain on the first signal. Let the second signal terminate the process."""
@@ -37,8 +51,9 @@ def run_server(settings: Settings) -> None:
     """Serve until SIGTERM or SIGINT. A second signal skips the drain."""
     configure_log(settings.log)
     log = structlog.get_logger()
+    descriptors = raise_descriptor_limit()
     writer = make_writer(settings)
-    listener = _open_listener(settings)
+    listener = _open_listener(settings, _backlog(descriptors))
     host, port, *_ = listener.getsockname()
     reader = make_event_reader(settings)
     legacy = make_legacy_reader(settings, reader)
@@ -51,29 +66,43 @@ def run_server(settings: Settings) -> None:
         store=StoreUrl(settings.store.url).name,
         pid_stops_with="SIGTERM",
     )
-    server = _DrainingServer(
+    server = make_server(app, settings, descriptors)
+    server.run(sockets=[listener])
+    log.info("stopped")
+
+
+def make_server(app: Any, settings: Settings, descriptors: int) -> uvicorn.Server:
+    """Make a server that uses at most this number of file descriptors."""
+    return _DrainingServer(
         uvicorn.Config(
             app,
             loop="uvloop" if sys.platform != "win32" else "asyncio",
-            http="httptools",
+            http=LimitedProtocol,
+            ws="none",
             lifespan="on",
             log_config=None,
             access_log=False,
             server_header=False,
             proxy_headers=False,
+            headers=[("X-Content-Type-Options", "nosniff")],
+            limit_concurrency=connection_limit(descriptors),
+            backlog=_backlog(descriptors),
             timeout_graceful_shutdown=settings.server.drain_seconds,
         )
     )
-    server.run(sockets=[listener])
-    log.info("stopped")
 
 
-def _open_listener(settings: Settings) -> socket.socket:
+def _backlog(descriptors: int) -> int:
+    """Limit the backlog: all its connections are accepted at once, before any of them can be refused."""
+    return min(_MAX_BACKLOG, descriptors // 8)
+
+
+def _open_listener(settings: Settings, backlog: int) -> socket.socket:
     """Open the listening socket. Raises AddressInUse or ConfigError."""
     host, port = settings.server.host, settings.server.port
     try:
         listener = socket.create_server(
-            (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=_BACKLOG
+            (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=backlog
         )
     except OSError as error:
         error_type = AddressInUse if error.errno == errno.EADDRINUSE else ConfigError

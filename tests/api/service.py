@@ -68,7 +68,7 @@ class RunningService:
         self._lifespan = self.app.app.router.lifespan_context(self.app.app)
         self._runner.run(_enter(self._lifespan))
         transport = httpx.ASGITransport(self.app)
-        self.client = httpx.AsyncClient(transport=transport, base_url="http://bridge", follow_redirects=False)
+        self.client = httpx.AsyncClient(transport=transport, base_url="http://localhost", follow_redirects=False)
         return self
 
     def __exit__(self, *_: object) -> None:

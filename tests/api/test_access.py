@@ -109,4 +109,4 @@ def test_host_header_does_not_affect_scope(tmp_path: Path, host: str) -> None:
 @pytest.mark.parametrize("path", ["//api/v1/lineage", "/api/v1/lineage//", "/metrics/", "/docs", "/redoc"])
 def test_other_spellings_of_paths_are_not_found(tmp_path: Path, path: str) -> None:
     with RunningService(settings_for(tmp_path, server={"api_keys": KEYS})) as api:
-        assert request_status(api, "GET", f"http://bridge{path}", None) == 404
+        assert request_status(api, "GET", f"http://localhost{path}", None) == 404

@@ -43,7 +43,7 @@ class _ServiceTransport(httpx.BaseTransport):
 
 
 def remote(running: RunningService) -> RemoteQueryService:
-    return RemoteQueryService(BridgeClient("http://bridge", transport=_ServiceTransport(running)))
+    return RemoteQueryService(BridgeClient("http://localhost", transport=_ServiceTransport(running)))
 
 
 @pytest.fixture

@@ -28,6 +28,8 @@ from tests.api.service import RunningService, settings_for
 from tests.queries.decisions import decide
 from tests.queries.sample_store import SAMPLE_EVENTS
 
+#: The host that the client of schemathesis sends.
+_SERVER = {"public_url": "http://testserver"}
 DB2 = {"db2_url": "db2://db2.example.com:50000"}
 _OPERATIONS = sorted(
     {
@@ -48,7 +50,7 @@ _CHECKS = [
 
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[RunningService]:
-    with RunningService(settings_for(tmp_path, legacy=DB2)) as running:
+    with RunningService(settings_for(tmp_path, legacy=DB2, server=_SERVER)) as running:
         yield running
 
 
@@ -134,7 +136,7 @@ def shorten(value: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    running = RunningService(settings_for(tmp_path_factory.mktemp("openapi"), legacy=DB2))
+    running = RunningService(settings_for(tmp_path_factory.mktemp("openapi"), legacy=DB2, server=_SERVER))
     yield schemathesis.openapi.from_asgi("/openapi.json", running.app)
     asgi.shutdown_lifespans()
 

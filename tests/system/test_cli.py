@@ -395,7 +395,7 @@ class PartialRequest:
         self._socket = socket.create_connection(service.address, timeout=WAIT)
         self._rest = body[10:]
         head = (
-            "POST /api/v1/lineage HTTP/1.1\r\nHost: bridge\r\nContent-Type: application/json\r\n"
+            "POST /api/v1/lineage HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
             f"Content-Length: {len(body)}\r\nExpect: 100-continue\r\n\r\n"
         )
         self._socket.sendall(head.encode() + body[:10])
