@@ -41,6 +41,7 @@ class LimitedProtocol(HttpToolsProtocol):
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         if self.limit_concurrency is not None and len(self.connections) >= self.limit_concurrency:
+            self.connections.discard(self)  # requests on the other connections are still served
             transport.abort()
 
     def data_received(self, data: bytes) -> None:
