@@ -91,7 +91,8 @@ def _make_handler(
 
 async def _parse_body(command_type: type[Command[Any]], intake: Intake, request: Request) -> Command[Any] | Response:
     """Read a command from a body. If that fails, return the problem instead."""
-    body = await intake.read_body(request.headers, request.receive, command_type.scope)
+    with intake.body_memory() as memory:
+        body = await intake.read_body(request.headers, request.receive, memory, command_type.scope)
     if isinstance(body, Response):
         return body
     if body.error is not None:

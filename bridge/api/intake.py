@@ -9,8 +9,10 @@ from starlette.responses import Response
 from starlette.types import Receive
 
 from bridge.api.auth import Authorizer
+from bridge.api.body_budget import BodyBudget, BodyMemory
 from bridge.api.metrics import Metrics
 from bridge.api.problem import problem
+from bridge.errors import Overloaded
 from bridge.intake.event_reader import EventReader
 from bridge.intake.group_commit import GroupCommitter
 from bridge.settings.model import ApiScope, IntakeSettings
@@ -74,6 +76,7 @@ class Intake:
         self._committer = committer
         self._authorizer = authorizer
         self._metrics = metrics
+        self._bodies = BodyBudget()
         self._max_body = int(limits.max_body_mb * _MEGABYTE)
         self._max_decompressed = int(limits.max_unpacked_mb * _MEGABYTE)
 
@@ -84,29 +87,41 @@ class Intake:
     def principal(self, headers: Headers) -> str | None:
         return self._authorizer.principal(headers.get("authorization"))
 
+    def body_memory(self) -> BodyMemory:
+        """Open a block in which one body may be read and kept."""
+        return BodyMemory(self._bodies)
+
     async def read_body(
-        self, headers: Headers, receive: Receive, scope: ApiScope = "ingest"
+        self, headers: Headers, receive: Receive, memory: BodyMemory, scope: ApiScope = "ingest"
     ) -> RequestBody | Response:
-        """Read and decompress a body. If the request is rejected, return the response instead."""
+        """Read and decompress a body. If the request is rejected, return the response instead.
+
+        The key is checked first: nothing is read for a request without permission.
+        """
         denial = self.authorize(headers, scope) or _unsupported_media_response(headers)
         if denial is not None:
             return denial
         try:
-            sent_body = await self._receive_body(headers, receive)
+            sent_body = await self._receive_body(headers, receive, memory)
+            return _CLIENT_DISCONNECTED if sent_body is None else self._decompress(headers, sent_body, memory)
         except InputTooLarge as error:
             return RequestBody(b"", b"", error)
-        if sent_body is None:
-            return _CLIENT_DISCONNECTED
+        except Overloaded as error:
+            return self._unavailable_response(error)
+
+    def _decompress(self, headers: Headers, sent_body: bytes, memory: BodyMemory) -> RequestBody:
         try:
-            is_compressed = _content_encoding(headers) == "gzip"
-            content = decompress_gzip(sent_body, self._max_decompressed) if is_compressed else sent_body
+            content = sent_body
+            if _content_encoding(headers) == "gzip":
+                content = decompress_gzip(sent_body, self._max_decompressed)
+                memory.add(len(content))
             _check_value_count(content)
         except (InvalidInput, InputTooLarge) as error:
             # The frames of the traceback would keep the partial content in memory.
             return RequestBody(sent_body, b"", error.with_traceback(None))
         return RequestBody(sent_body, content)
 
-    async def _receive_body(self, headers: Headers, receive: Receive) -> bytes | None:
+    async def _receive_body(self, headers: Headers, receive: Receive, memory: BodyMemory) -> bytes | None:
         """Receive a body up to the size limit. Return None if the client disconnects."""
         length = headers.get("content-length", "")
         if length.isdecimal() and (len(length) > _MAX_LENGTH_DIGITS or int(length) > self._max_body):
@@ -119,6 +134,7 @@ class Intake:
                 return None
             chunk = message.get("body", b"")
             chunks.append(chunk)
+            memory.add(len(chunk))
             received_bytes += len(chunk)
             if received_bytes > self._max_body:
                 raise InputTooLarge(f"the body has more than {self._max_body} bytes")
@@ -130,11 +146,14 @@ class Intake:
         try:
             await self._committer.commit(items)
         except TransientError as error:
-            self._metrics.count_rejected("unavailable")
-            return problem(503, "Intake unavailable", f"{error}: retry the request")
+            return self._unavailable_response(error)
         for item in items:
             self._metrics.count_ingested(item)
         return None
+
+    def _unavailable_response(self, error: TransientError) -> Response:
+        self._metrics.count_rejected("unavailable")
+        return problem(503, "Intake unavailable", f"{error}: retry the request")
 
 
 def _check_value_count(body: bytes) -> None:

@@ -7,7 +7,7 @@ from fastapi import FastAPI, Request
 from starlette.responses import JSONResponse, Response
 
 from bridge.api.examples import HISTORICAL_PARAMETER, LEGACY_ROUTES, REGISTRATION_SCHEMA, LegacyRoute
-from bridge.api.intake import Intake, rejection_response
+from bridge.api.intake import Intake, RequestBody, rejection_response
 from bridge.api.openapi_intake import problem_responses
 from bridge.api.problem import problem
 from bridge.clock import now_micros
@@ -23,9 +23,16 @@ async def ingest_legacy(
     intake: Intake, legacy: LegacyReader, legacy_format: LegacyFormat, request: Request
 ) -> Response:
     """Ingest one legacy body, and respond with 201 once its events are stored durably."""
-    body = await intake.read_body(request.headers, request.receive)
-    if isinstance(body, Response):
-        return body
+    with intake.body_memory() as memory:
+        body = await intake.read_body(request.headers, request.receive, memory)
+        if isinstance(body, Response):
+            return body
+        return await _ingest_body(intake, legacy, legacy_format, request, body)
+
+
+async def _ingest_body(
+    intake: Intake, legacy: LegacyReader, legacy_format: LegacyFormat, request: Request, body: RequestBody
+) -> Response:
     historical_text = request.query_params.get("historical", "false")
     historical = _BOOLEAN_VALUES.get(historical_text.lower())
     if historical is None:

@@ -98,8 +98,9 @@ LINEAGE_PATHS: dict[str, Handler] = {
 
 async def handle_request(intake: Intake, handler: Handler, scope: Scope, receive: Receive, send: Send) -> None:
     """Handle one request without any middleware, because every event takes this path."""
-    body = await intake.read_body(Headers(scope=scope), receive)
-    response = body if isinstance(body, Response) else await handler(intake, body)
+    with intake.body_memory() as memory:
+        body = await intake.read_body(Headers(scope=scope), receive, memory)
+        response = body if isinstance(body, Response) else await handler(intake, body)
     await response(scope, receive, send)
 
 
