@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from bridge.cli.options import Config, load_settings
-from bridge.cli.output import OutputFormat, OutputOption, escape, print_result
+from bridge.cli.output import OutputFormat, OutputOption, echo, escape, print_result
 
 autosys = typer.Typer(
     name="autosys", help="Import Autosys job definitions (JIL) and run history.", no_args_is_help=True
@@ -117,7 +117,7 @@ def scan(
         result = plan_scan(registry, catalog, options.instance)
         if result.retires_most and not (retire_most or dry_run):
             for problem in catalog.problems:
-                typer.echo(escape(str(problem)), err=True)  # parse errors explain the missing jobs
+                echo(escape(str(problem)), err=True)  # parse errors explain the missing jobs
             message = (
                 f"{len(result.retired)} jobs of {options.instance}, more than half, are missing from these files"
             )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from bridge.cli.options import Config
-from bridge.cli.output import OutputFormat, OutputOption, escape, print_json
+from bridge.cli.output import OutputFormat, OutputOption, echo, escape, print_json
 
 if TYPE_CHECKING:
     from bridge.settings.loader import LoadedSettings
@@ -51,7 +51,7 @@ def check(config: Config = None) -> None:
 
     load_settings_with_origins(config or [])
     files = ", ".join(map(str, config or [])) or "no file"
-    typer.echo(f"configuration is valid: {files} and the environment")
+    echo(f"configuration is valid: {files} and the environment")
 
 
 def _list_settings(loaded_settings: "LoadedSettings") -> Iterator[Setting]:

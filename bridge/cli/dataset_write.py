@@ -9,7 +9,7 @@ from uuid import UUID
 import typer
 
 from bridge.cli.options import EXIT_CONFLICT, Config, accept_old_options, load_settings
-from bridge.cli.output import OutputFormat, OutputOption, escape, print_result
+from bridge.cli.output import OutputFormat, OutputOption, echo, escape, print_result
 
 if TYPE_CHECKING:
     from bridge.versions.command import Command
@@ -40,10 +40,10 @@ def execute_command(config: list[Path] | None, command: "Command[A]", by: str | 
         try:
             return command.execute(ctx)
         except NotFound as error:
-            typer.echo(escape(f"error: {error}"), err=True)
+            echo(escape(f"error: {error}"), err=True)
             raise typer.Exit(1) from error
         except StateConflict as error:
-            typer.echo(escape(f"error: {error}"), err=True)
+            echo(escape(f"error: {error}"), err=True)
             raise typer.Exit(EXIT_CONFLICT) from error
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bridge.cli.options import ApiKey, Config, Target, Url, accept_old_options, resolve_target
-from bridge.cli.output import OutputFormat, OutputOption, escape, print_result
+from bridge.cli.output import OutputFormat, OutputOption, echo, escape, print_result
 from bridge.cli.query import QueryRunner
 from bridge.cli.sync import drop_item, parse_item_id, requeue
 from bridge.settings.target_names import TargetName
@@ -58,7 +58,7 @@ def list_dead(
     )
     print_result(page, map(escape, map(_summary_line, page.items)), as_json=output is OutputFormat.json)
     if page.next is not None:
-        typer.echo(f"more than {limit} items: raise --limit", err=True)
+        echo(f"more than {limit} items: raise --limit", err=True)
 
 
 @dead.command("show")
@@ -66,7 +66,7 @@ def show_dead(id_: Id, target: Target = None, config: Config = None, url: Url = 
     """Show an item with its error and the rejected request."""
     item = _find_item(QueryRunner(config, url, api_key), id_, resolve_target(target, config))
     for line in _item_lines(item):
-        typer.echo(escape(line))
+        echo(escape(line))
 
 
 def _item_lines(item: "SyncItemResult") -> "Iterator[str]":
@@ -106,7 +106,7 @@ def drop_dead(id_: Id, target: Target = None, config: Config = None) -> None:
     if item.outcome != "dead":
         raise typer.BadParameter(f"{item.id} is {item.outcome}, not dead: it is resolved by sync, or by a mapping")
     drop_item(config, target_name, parse_item_id(item.id))
-    typer.echo(f"{item.id} dropped until it changes")
+    echo(f"{item.id} dropped until it changes")
 
 
 def _summary_line(item: "SyncItemResult") -> str:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bridge.cli.options import ApiKey, Config, Url
-from bridge.cli.output import OutputFormat, escape, print_json
+from bridge.cli.output import OutputFormat, echo, escape, print_json
 from bridge.cli.query import QueryRunner
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def events(
             if output is OutputFormat.json:
                 print_json(event)
             else:
-                typer.echo(escape(_event_line(event)))
+                echo(escape(_event_line(event)))
         after = page.next
         if not follow:
             return

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bridge.cli.options import ApiKey, Config, Url, load_settings
-from bridge.cli.output import OutputFormat, OutputOption, escape, print_result
+from bridge.cli.output import OutputFormat, OutputOption, echo, escape, print_result
 from bridge.cli.query import QueryRunner
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def pull(
     changed_count = 0
     for edit in edits:
         for line in edit.patch.splitlines():
-            typer.echo(escape(line))
+            echo(escape(line))
         problems += edit.problems
         if edit.after != edit.before:
             error = None if dry_run else write_file(edit)
@@ -154,9 +154,9 @@ def pull(
             label = " ".join(dataset_plan.name)
             problems += [f"{label}: {problem}" for problem in dataset_plan.remote_diff.problems]
     for problem in problems:
-        typer.echo(escape(f"problem: {problem}"), err=True)
+        echo(escape(f"problem: {problem}"), err=True)
     action = "would be changed" if dry_run else "changed"
-    typer.echo(f"{changed_count} files {action}")
+    echo(f"{changed_count} files {action}")
     raise typer.Exit(1 if problems else 0)
 
 
@@ -186,14 +186,14 @@ def _load_valid_assets(paths: Sequence[Path]) -> "tuple[list[LoadedAsset], list[
 
     result = load_assets(paths)
     for problem in result.problems:
-        typer.echo(escape(f"problem: {problem}"), err=True)
+        echo(escape(f"problem: {problem}"), err=True)
     return result.loaded, result.problems
 
 
 def _check_prune(problems: Sequence[str], *, requested: bool) -> bool:
     """Return whether to prune. If a file is invalid, warn instead, because its assets would look removed."""
     if requested and problems:
-        typer.echo("problem: --prune is ignored until all files are valid", err=True)
+        echo("problem: --prune is ignored until all files are valid", err=True)
     return requested and not problems
 
 

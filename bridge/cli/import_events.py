@@ -9,7 +9,7 @@ import typer
 
 from bridge.cli.ingest_report import print_rejections, show_progress
 from bridge.cli.options import Config, load_settings
-from bridge.cli.output import escape
+from bridge.cli.output import echo, escape
 
 #: Maximum number of damaged lines that are reported individually.
 _MAX_REPORTED = 20
@@ -39,7 +39,7 @@ def import_events(
 
     def report_damaged(problem: str) -> None:
         if next(problem_numbers) <= _MAX_REPORTED:
-            typer.echo(escape(f"error: {file}: {problem}"), err=True)
+            echo(escape(f"error: {file}: {problem}"), err=True)
 
     with closing(make_event_importer(settings)) as importer:
         if is_stdin:
@@ -47,11 +47,9 @@ def import_events(
         else:
             with show_progress(file) as progress, open_event_file(file) as stream:
                 report = importer.run(stream, report_damaged, progress)
-    typer.echo(
-        f"imported {report.events} events and {report.rejected} rejected inputs; {report.known} were already stored"
-    )
+    echo(f"imported {report.events} events and {report.rejected} rejected inputs; {report.known} were already stored")
     if report.damaged:
-        typer.echo(f"{report.damaged} damaged lines were not imported", err=True)
+        echo(f"{report.damaged} damaged lines were not imported", err=True)
     print_rejections(0, report.unmerged)
     if report.damaged or report.unmerged:
         raise typer.Exit(1)

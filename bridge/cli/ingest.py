@@ -8,6 +8,7 @@ import typer
 
 from bridge.cli.ingest_report import print_rejections, show_progress
 from bridge.cli.options import Config, load_settings
+from bridge.cli.output import echo
 
 if TYPE_CHECKING:
     from bridge.intake.source import IntakeReport
@@ -54,9 +55,9 @@ def _print_report(report: "IntakeReport", file_count: int) -> None:
     summary = f"ingested {report.accepted} events from {file_count} file(s)"
     if report.resumed_at:
         summary += f"; skipped {report.resumed_at} bytes ingested earlier (--restart ingests them again)"
-    typer.echo(summary)
+    echo(summary)
     for reason in report.unreadable:
-        typer.echo(f"error: cannot continue reading {reason}", err=True)
+        echo(f"error: cannot continue reading {reason}", err=True)
     print_rejections(report.rejected, report.unmerged)
     if report.rejected or report.unmerged or report.unreadable:
         raise typer.Exit(1)

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-import typer
+from bridge.cli.output import echo
 
 if TYPE_CHECKING:
     from bridge.intake.file_ingester import ProgressCallback
@@ -21,18 +21,18 @@ class IngestReporter(NamedTuple):
     prefix: str = ""
 
     def print_report(self, report: "IntakeReport") -> None:
-        typer.echo(f"{self.prefix}{report.accepted} {self.label} imported")
+        echo(f"{self.prefix}{report.accepted} {self.label} imported")
         print_rejections(report.rejected, report.unmerged)
 
     def print_retry(self, error: "TransientError") -> None:
-        typer.echo(f"error: {error}; retrying", err=True)
+        echo(f"error: {error}; retrying", err=True)
 
 
 def print_rejections(rejected_count: int, unmerged_count: int) -> None:
     """Print how many inputs were rejected or not merged, if any."""
     if rejected_count or unmerged_count:
         counts = f"{rejected_count} rejected, {unmerged_count} stored but not merged"
-        typer.echo(f"{counts}: see `lineage-bridge rejected list`", err=True)
+        echo(f"{counts}: see `lineage-bridge rejected list`", err=True)
 
 
 @contextmanager

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from bridge.cli.output import echo
+
 keys = typer.Typer(name="keys", help="Create API keys.", no_args_is_help=True)
 
 _KEY_BYTES = 32
@@ -28,8 +30,8 @@ def create(
 ) -> None:
     """Create an API key. It is printed once; the configuration stores only its hash."""
     key = secrets.token_urlsafe(_KEY_BYTES)
-    typer.echo(key)
-    typer.echo("Save it now; it is not shown again. Add to the configuration:\n", err=True)
+    echo(key)
+    echo("Save it now; it is not shown again. Add to the configuration:\n", err=True)
     typer.echo(
         "server:\n  api_keys:\n"
         f"    - name: {json.dumps(name, ensure_ascii=False)}\n"

@@ -40,6 +40,7 @@ from bridge.cli.export import export
 from bridge.cli.impact import impact
 from bridge.cli.import_events import import_events
 from bridge.cli.options import EXIT_CONFLICT, accept_old_options
+from bridge.cli.output import echo
 from bridge.cli.search import search
 from bridge.cli.show import show
 
@@ -117,7 +118,7 @@ def main() -> None:
     try:
         _run_app()
     except LineageBridgeError as error:
-        typer.echo(f"error: {error}", err=True)
+        echo(f"error: {error}", err=True)
         exit_codes = {
             (ConfigError, MissingDependency, InvalidParameter, InvalidSql): EXIT_USAGE,
             (Unreachable, TargetUnavailable, TargetMisconfigured): EXIT_UNREACHABLE,
@@ -137,7 +138,7 @@ def main() -> None:
     except OSError as error:
         if error.errno not in _WRITE_ERRORS:
             raise
-        typer.echo(f"error: cannot write the output: {error.strerror}", err=True)
+        echo(f"error: cannot write the output: {error.strerror}", err=True)
         _discard_stdout()
         sys.exit(1)
 

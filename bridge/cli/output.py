@@ -6,18 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bridge.terminal import escape, escape_json, escape_lines
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from bridge.store.lineage.walk import Truncation
 
-_CONTROLS = {code: repr(chr(code))[1:-1] for code in (*range(0x20), *range(0x7F, 0xA0))}
-
-
-def escape(text: str) -> str:
-    """Escape control characters: a name must not break a line or control the terminal."""
-    return text.translate(_CONTROLS)
-
+__all__ = ["escape"]
 
 #: Printed after a list whose page has a `next` cursor.
 MORE_RESULTS = "… results truncated: raise --limit"
@@ -45,11 +41,16 @@ def print_result(result: object, lines: "Iterable[str]", *, as_json: bool) -> No
         print_json(result)
         return
     for line in lines:
-        typer.echo(line)
+        echo(line)
+
+
+def echo(text: str, *, err: bool = False) -> None:
+    """Print text, with control characters other than line breaks escaped."""
+    typer.echo(escape_lines(text), err=err)
 
 
 def print_json(result: object) -> None:
-    """Print one line of JSON in UTF-8, regardless of the terminal's encoding."""
+    """Print one line of JSON in UTF-8, regardless of the terminal's encoding; control characters are escaped."""
     import msgspec
 
-    typer.echo(msgspec.json.encode(result))
+    typer.echo(escape_json(msgspec.json.encode(result)))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bridge.cli.options import ApiKey, Config, Url
-from bridge.cli.output import MORE_RESULTS, OutputFormat, OutputOption, escape, print_result
+from bridge.cli.output import MORE_RESULTS, OutputFormat, OutputOption, echo, escape, print_result
 from bridge.cli.query import QueryRunner
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def init(
     except ConfigError:
         path.unlink()
         raise
-    typer.echo(f"{path}: edit inputs, steps and outputs, then run `lineage-bridge process validate {path}`")
+    echo(f"{path}: edit inputs, steps and outputs, then run `lineage-bridge process validate {path}`")
 
 
 @process.command()
@@ -96,7 +96,7 @@ def processes(
 
 def _table_lines(page: "Page[RegisteredProcess]") -> Iterator[str]:
     if not page.items:
-        typer.echo("no registered processes", err=True)
+        echo("no registered processes", err=True)
         return
     yield _COLUMNS.format("VERSION", "TRIGGER", "LAST RUN", "ENDED (UTC)", "OWNER", "PROCESS")
     for process in page.items:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bridge.cli.options import Config, Url, accept_old_options, load_settings
-from bridge.cli.output import OutputFormat, OutputOption, escape, print_result
+from bridge.cli.output import OutputFormat, OutputOption, echo, escape, print_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -167,7 +167,7 @@ def submit(
         process_args.append("--rerun")
     command, variables = submit_command(options, process_args, extra or ())
     if not start:
-        typer.echo(format_shell_command(command, variables))
+        echo(format_shell_command(command, variables))
         return
     secrets = {"LINEAGE_BRIDGE_API_KEY": api_key} if api_key else {}
     executable, *_ = command
@@ -285,7 +285,7 @@ def _print_progress(message: str) -> None:
     from datetime import datetime
 
     for line in message.splitlines():
-        typer.echo(f"{datetime.now():%H:%M:%S} {escape(line)}", err=True)  # noqa: DTZ005 - local time, for the user who watches
+        echo(f"{datetime.now():%H:%M:%S} {escape(line)}", err=True)  # noqa: DTZ005 - local time, for the user who watches
 
 
 def add_commands(process: typer.Typer) -> None:

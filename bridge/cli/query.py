@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import typer
 
 from bridge.cli.options import EXIT_CONFLICT, load_settings
-from bridge.cli.output import OutputFormat, escape, print_result
+from bridge.cli.output import OutputFormat, echo, escape, print_result
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -30,7 +30,7 @@ class QueryRunner(NamedTuple):
         try:
             return self.run(query)
         except (NotFound, StateConflict) as error:
-            typer.echo(f"error: {error}", err=True)
+            echo(f"error: {error}", err=True)
             raise typer.Exit(EXIT_CONFLICT if isinstance(error, StateConflict) else 1) from error
 
     def run_and_print(self, query: "Query[A]", lines: "Callable[[A], Iterable[str]]", output: OutputFormat) -> None:

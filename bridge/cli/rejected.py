@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bridge.cli.options import Config, load_settings
+from bridge.cli.output import echo
 
 if TYPE_CHECKING:
     from bridge.settings.model import Settings
@@ -23,7 +24,7 @@ def list_rejected(config: Config = None) -> None:
     for failed_input in inputs:
         path = f" at {failed_input.path}" if failed_input.path else ""
         evicted = " (payload evicted)" if failed_input.evicted else ""
-        typer.echo(
+        echo(
             f"{failed_input.hash.hex()[:16]}  {failed_input.kind}  x{failed_input.receipts}  {failed_input.source}  "
             f"{failed_input.reason}{path}{evicted}"
         )
@@ -43,9 +44,7 @@ def show_rejected(
         raise typer.BadParameter(f"payload of {prefix} was evicted (intake.keep_rejected); send it again")
     location = f" at {failed_input.path}" if failed_input.path else ""
     receipts = f"{failed_input.receipts} time(s)"
-    typer.echo(
-        f"{failed_input.kind} from {failed_input.source}, {receipts}: {failed_input.reason}{location}", err=True
-    )
+    echo(f"{failed_input.kind} from {failed_input.source}, {receipts}: {failed_input.reason}{location}", err=True)
     sys.stdout.buffer.write(payload)
     if sys.stdout.isatty():
         typer.echo()
@@ -79,14 +78,14 @@ def retry_rejected(
         else:
             events_or_problem = retry.read(failed_input, payload)
         if isinstance(events_or_problem, str):
-            typer.echo(f"{failed_input.hash.hex()[:16]}  {failed_input.source}  {events_or_problem}", err=True)
+            echo(f"{failed_input.hash.hex()[:16]}  {failed_input.source}  {events_or_problem}", err=True)
             continue
         writer.write(events_or_problem)
         if failed_input.kind == "rejected":
             writer.delete_rejected(failed_input.hash)
         ingested_count += 1
     rejected_count = len(selected_inputs) - ingested_count
-    typer.echo(f"{ingested_count} ingested, {rejected_count} still rejected")
+    echo(f"{ingested_count} ingested, {rejected_count} still rejected")
     if rejected_count:
         raise typer.Exit(1)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bridge.cli.options import ApiKey, Config, Url
-from bridge.cli.output import MORE_RESULTS, OutputFormat, OutputOption, escape, print_json
+from bridge.cli.output import MORE_RESULTS, OutputFormat, OutputOption, echo, escape, print_json
 from bridge.cli.query import QueryRunner
 
 if TYPE_CHECKING:
@@ -49,13 +49,13 @@ def runs(
             print_json(run)
         return
     for line in _table_lines(history):
-        typer.echo(line)
+        echo(line)
 
 
 def _table_lines(history: "Page[RunRecord]") -> Iterator[str]:
     runs = history.items
     if not runs:
-        typer.echo("no runs", err=True)
+        echo("no runs", err=True)
         return
     yield _COLUMNS.format("STARTED (UTC)", "STATUS", "DURATION", "ROWS WRITTEN", "JOB")
     for run in runs:

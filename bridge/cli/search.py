@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bridge.cli.options import ApiKey, Config, Url, load_settings
-from bridge.cli.output import MORE_RESULTS, OutputFormat, OutputOption, escape, print_json
+from bridge.cli.output import MORE_RESULTS, OutputFormat, OutputOption, echo, escape, print_json
 from bridge.cli.query import QueryRunner
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def search(
         print_json(result)
     else:
         for line in _result_lines(result):
-            typer.echo(escape(line))
+            echo(escape(line))
     if not result.items:
         _exit_not_found(result, q)
 
@@ -99,5 +99,5 @@ def _exit_not_found(result: "SearchResult", q: str) -> None:
     """Print that nothing was found, with similar words, and exit with an error."""
     query = f" for {q[:200]!r}" if q.strip() else ""
     suggestions = f"; similar: {', '.join(result.near)}" if result.near else ""
-    typer.echo(escape(f"error: nothing found{query}{suggestions}"), err=True)
+    echo(escape(f"error: nothing found{query}{suggestions}"), err=True)
     raise typer.Exit(1)

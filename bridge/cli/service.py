@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from bridge.cli.options import Config, load_settings
-from bridge.cli.output import OutputFormat, OutputOption, print_json
+from bridge.cli.output import OutputFormat, OutputOption, echo, print_json
 
 
 def serve(
@@ -34,7 +34,7 @@ def version(
     from bridge import __version__
 
     if output is OutputFormat.text:
-        typer.echo(f"lineage-bridge {__version__}")
+        echo(f"lineage-bridge {__version__}")
         return
     import platform
 

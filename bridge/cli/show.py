@@ -8,7 +8,7 @@ from uuid import UUID
 import typer
 
 from bridge.cli.options import ApiKey, Config, Url
-from bridge.cli.output import OutputFormat, OutputOption, escape, print_result
+from bridge.cli.output import OutputFormat, OutputOption, echo, escape, print_result
 from bridge.cli.query import QueryRunner
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def _find_result(runner: QueryRunner, namespace: str, name: str | None, *, job: 
         job_result = runner.run(JobQuery(namespace=namespace, name=name))
     except NotFound as error:
         types = "job" if job else "dataset or job"
-        typer.echo(escape(f"error: no {types} {name!r} in namespace {namespace!r} in the store"), err=True)
+        echo(escape(f"error: no {types} {name!r} in namespace {namespace!r} in the store"), err=True)
         raise typer.Exit(1) from error
     return job_result, _job_lines(job_result)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bridge.cli.options import accept_old_options
+from bridge.cli.output import echo
 from connectors.spark.conf import (
     DEFAULT_LOCATION,
     DEFAULT_URL,
@@ -69,12 +70,12 @@ def check(
         _print_findings(findings)
     error_count = sum(finding.is_error for finding in findings)
     if error_count:
-        typer.echo(f"{error_count} problem(s) to fix")
+        echo(f"{error_count} problem(s) to fix")
         raise typer.Exit(1)
     if installation:
-        typer.echo("no problems found")
+        echo("no problems found")
     else:
-        typer.echo("no problems in the configuration (service and job not tested)")
+        echo("no problems in the configuration (service and job not tested)")
 
 
 def _run_probe(
@@ -89,7 +90,7 @@ def _run_probe(
 
     from connectors.spark.probe import probe
 
-    typer.echo(f"running a job with PySpark {installation.version}", err=True)
+    echo(f"running a job with PySpark {installation.version}", err=True)
     with tempfile.TemporaryDirectory(prefix="lineage-bridge-") as folder_name:
         folder = Path(folder_name)
         log_file = log.absolute() if log else folder / "driver.log"
@@ -97,13 +98,13 @@ def _run_probe(
     new_findings = [finding for finding in result.problems if finding not in known_findings]
     _print_findings(new_findings)
     arrivals = "".join(f", {count} arrived at {key}" for key, count in result.received_counts.items())
-    typer.echo(f"events: {result.emitted_count} created{arrivals}")
+    echo(f"events: {result.emitted_count} created{arrivals}")
     return new_findings
 
 
 def _print_findings(findings: "list[ConfProblem]") -> None:
     for finding in findings:
-        typer.echo(str(finding))
+        echo(str(finding))
 
 
 spark = typer.Typer(
@@ -180,7 +181,7 @@ def conf(
         typer.echo(text, nl=False)
         return
     _write_private_file(write, text, overwrite=force)
-    typer.echo(f"wrote {write}", err=True)
+    echo(f"wrote {write}", err=True)
 
 
 def _conf_text(options: ConfOptions, output: ConfFormat) -> str:

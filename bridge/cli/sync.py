@@ -18,7 +18,7 @@ from bridge.cli.options import (
     load_settings,
     resolve_target,
 )
-from bridge.cli.output import OutputFormat, OutputOption, escape, print_json, print_result
+from bridge.cli.output import OutputFormat, OutputOption, echo, escape, print_json, print_result
 from bridge.cli.query import QueryRunner
 from bridge.cli.sync_text import explanation_lines, format_counts, plan_lines, print_sync_state, status_lines
 from bridge.settings.target_names import TargetName, enabled_targets
@@ -42,7 +42,7 @@ def requeue(config: Config, target: TargetName, keys: Collection[tuple[str, byte
     with closing(open_dead_letters(load_settings(config), target)) as dead_letters:
         keys_to_retry = dead_letters.list() if keys is None else keys
         dead_letters.retry(keys_to_retry)
-    typer.echo(f"{len(keys_to_retry)} items queued: the service or `lineage-bridge sync --once` pushes them")
+    echo(f"{len(keys_to_retry)} items queued: the service or `lineage-bridge sync --once` pushes them")
 
 
 def drop_item(config: Config, target: TargetName, key: tuple[str, bytes]) -> None:
@@ -136,7 +136,7 @@ def relocate(
         targets.relocate(reconciler, moves)
         if not as_json:
             remaining_count = len(list(relocation.target.relocations()))
-            typer.echo(f"moved {len(moves) - remaining_count} of {len(moves)} tables")
+            echo(f"moved {len(moves) - remaining_count} of {len(moves)} tables")
         _push_and_report(reconciler, TargetName.openmetadata, calls, as_json=as_json)
 
 
@@ -254,12 +254,12 @@ def _push_and_report(reconciler: "Reconciler", target: TargetName, calls: Counte
             }
         )
     else:
-        typer.echo(f"items: {format_counts(outcomes)}")
-        typer.echo(f"calls: {format_counts(calls)}")
+        echo(f"items: {format_counts(outcomes)}")
+        echo(f"calls: {format_counts(calls)}")
         print_sync_state(status, target)
     if status.trouble:
         hint = ": see `lineage-bridge openmetadata check`" if target is TargetName.openmetadata else ""
-        typer.echo(escape(f"error: {status.trouble}{hint}"), err=True)
+        echo(escape(f"error: {status.trouble}{hint}"), err=True)
         raise typer.Exit(3)
     if not status.converged:
         raise typer.Exit(1)

@@ -4,8 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-import typer
-
+from bridge.cli.output import echo
 from bridge.settings.target_names import TargetName
 from mappers.timestamps import format_timestamp
 
@@ -31,11 +30,11 @@ def print_sync_state(status: "SyncStatus", target: TargetName) -> None:
         comparison = "not compared with the server yet; `sync --compare` compares it now"
         if status.compared_at:
             comparison = f"last compared with the server at {format_timestamp(status.compared_at)}"
-        typer.echo(f"{target.display_name} is in sync: {comparison}")
+        echo(f"{target.display_name} is in sync: {comparison}")
     if status.pending:
-        typer.echo(f"{status.pending} pending ({status.failing} failing): see `lineage-bridge sync status`", err=True)
+        echo(f"{status.pending} pending ({status.failing} failing): see `lineage-bridge sync status`", err=True)
     if status.troubled:
-        typer.echo(f"{status.troubled} dead or unresolved: see `lineage-bridge dead list`", err=True)
+        echo(f"{status.troubled} dead or unresolved: see `lineage-bridge dead list`", err=True)
 
 
 def plan_lines(steps: "Sequence[PlanStep]", counts: Counter[str]) -> Iterator[str]:

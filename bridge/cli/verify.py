@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import typer
 
 from bridge.cli.options import Config, load_settings
-from bridge.cli.output import OutputFormat, OutputOption, escape, print_json
+from bridge.cli.output import OutputFormat, OutputOption, echo, escape, print_json
 from bridge.cli.sync import open_reconciler
 from bridge.cli.sync_text import format_counts
 from bridge.settings.target_names import TargetName, enabled_targets
@@ -52,7 +52,7 @@ def verify_all(context: typer.Context, output: OutputOption = OutputFormat.text,
         print_json({target: _as_json(result) for target, result in results.items()})
     else:
         for target, result in results.items():
-            typer.echo(f"{target.display_name}:")
+            echo(f"{target.display_name}:")
             _print_result(result, indent="  ")
     if not all(result.is_in_sync for result in results.values()):
         raise typer.Exit(1)
@@ -112,15 +112,15 @@ def _as_json(result: _Verification) -> dict[str, object]:
 
 def _print_result(result: _Verification, indent: str = "") -> None:
     for difference in result.differences:
-        typer.echo(escape(f"{indent}{difference.kind}  {difference.name}  {difference.description}"))
+        echo(escape(f"{indent}{difference.kind}  {difference.name}  {difference.description}"))
     for kind, name, reason in result.unsynced:
-        typer.echo(escape(f"{indent}{kind}  {name}  is absent: {reason}"))
+        echo(escape(f"{indent}{kind}  {name}  is absent: {reason}"))
     summary = (
         f"{result.checked} compared, {len(result.differences)} differences; requests: {format_counts(result.calls)}"
     )
-    typer.echo(f"{indent}{summary}")
+    echo(f"{indent}{summary}")
     if result.status.remaining:
         remaining = f"{result.status.remaining} pending, dead or unresolved: see `lineage-bridge sync status`"
-        typer.echo(f"{indent}{remaining}", err=True)
+        echo(f"{indent}{remaining}", err=True)
     if result.status.enabled_at is None:
-        typer.echo(f"{indent}never synced: start the service, or run `lineage-bridge sync --once`", err=True)
+        echo(f"{indent}never synced: start the service, or run `lineage-bridge sync --once`", err=True)

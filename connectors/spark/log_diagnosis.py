@@ -92,7 +92,7 @@ _DELIVERY_SYMPTOMS = (
     ),
     LogSymptom(r"\bSSL\w*Exception", "url", "cannot be reached over TLS", "check the certificate, or sslContext"),
     LogSymptom(
-        r"Writing event to a file .*? failed: (.*)", "location", "cannot be written: {0}",
+        r"Writing event to a file .{1,1000}? failed: (.*)", "location", "cannot be written: {0}",
         "use a file that the user of the job can write",
     ),
 )  # fmt: skip
