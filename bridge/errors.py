@@ -55,6 +55,10 @@ class StoreBusy(TransientError):
     """Another process holds the store's write lock."""
 
 
+class StoreLocked(TransientError):
+    """A lock was not available within the lock timeout, so another attempt would wait for as long again."""
+
+
 class AddressInUse(TransientError):
     """Another process uses the listen address."""
 

@@ -52,6 +52,8 @@ ROUTE_SCOPES: dict[str, Literal["ingest", "read", "operate"] | None] = {
     **{path: command_type.scope for (_, path), command_type in COMMAND_ROUTES.items()},
     **dict.fromkeys(QUERY_ROUTES, "read"),  # commands on the same paths check their own scope
 }
+#: The service is not ready if the oldest event waits longer than this for a commit.
+_MAX_COMMIT_SECONDS = 10.0
 
 
 class AppState:
@@ -117,6 +119,8 @@ class AppState:
             return "starting"
         if self.committer.last_error is not None:
             return f"the last commit failed: {self.committer.last_error}"
+        if (seconds := self.committer.oldest_age()) > _MAX_COMMIT_SECONDS:
+            return f"events have been waiting for a commit for {seconds:.0f} s"
         if self.committer.is_full():
             return "the queue of events waiting for a commit is full"
         return self.file_follower.failure if self.file_follower else None

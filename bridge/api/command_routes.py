@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from bridge.api.intake import Intake
+from bridge.api.intake import COMMIT_SECONDS, Intake
 from bridge.api.problem import error_response, problem
 from bridge.errors import InvalidParameter
 from bridge.versions.command import Command, CommandContext, reject_nul_characters
@@ -35,11 +35,14 @@ class CommandExecutor:
     async def execute(self, command: Command[Any], principal: str | None) -> Response:
         """Run a command. A failure becomes a problem response."""
         try:
-            body = await asyncio.get_running_loop().run_in_executor(
-                self._thread, self._execute_blocking, command, principal
-            )
+            async with asyncio.timeout(COMMIT_SECONDS):
+                body = await asyncio.get_running_loop().run_in_executor(
+                    self._thread, self._execute_blocking, command, principal
+                )
         except LineageBridgeError as error:
             return error_response(error, "Command failed", remedy=": retry the request")
+        except TimeoutError:  # a command that has started still ends, with an unknown result
+            return problem(503, "Command failed, retry later", f"not executed within {COMMIT_SECONDS:.0f} s")
         return Response(body, media_type="application/json")
 
     def _execute_blocking(self, command: Command[Any], principal: str | None) -> bytes:

@@ -1,5 +1,6 @@
 """Authorizes, reads, decompresses and commits request bodies."""
 
+import asyncio
 import zlib
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -46,6 +47,8 @@ _CLIENT_DISCONNECTED = Response(status_code=400)
 #: Bodies without a content type are rejected as well: any web page can make a browser send one to loopback.
 _JSON_TYPES = frozenset({"application/json", "application/x-ndjson"})
 _MEGABYTE = 1 << 20
+#: How long a request waits for a commit or a command, whatever is retried meanwhile.
+COMMIT_SECONDS = 30.0
 _MAX_LENGTH_DIGITS = 18
 #: Maximum number of commas in a body. Real events have one value per 50 bytes, but a list of empty lists has one per
 #: 3 bytes, and each value takes 20 times its size in memory.
@@ -142,11 +145,17 @@ class Intake:
                 return b"".join(chunks)
 
     async def commit(self, items: Sequence[IncomingEvent | RejectedInput]) -> Response | None:
-        """Store items durably and count them. Return a response only if the intake is unavailable."""
+        """Store items durably and count them. Return a response only if the intake is unavailable.
+
+        Items that are not committed in time may still be stored later, which does no harm if they are sent again.
+        """
         try:
-            await self._committer.commit(items)
+            async with asyncio.timeout(COMMIT_SECONDS):
+                await self._committer.commit(items)
         except TransientError as error:
             return self._unavailable_response(error)
+        except TimeoutError:
+            return self._unavailable_response(Overloaded(f"no commit within {COMMIT_SECONDS:.0f} s"))
         for item in items:
             self._metrics.count_ingested(item)
         return None

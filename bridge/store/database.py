@@ -73,7 +73,7 @@ class Database(Protocol):
         """Return a `seq` of the event log such that no open transaction can commit a smaller one."""
 
     def set_lock_timeout(self, seconds: float) -> None:
-        """Set how long a write waits for another process before it raises StoreBusy."""
+        """Set how long a write waits for another process before it raises StoreBusy or StoreLocked."""
 
     def terminate_stalled_sessions(self, seconds: float) -> int:
         """Terminate our blocking sessions that have been idle for this long, and return their number."""

@@ -12,7 +12,7 @@ import structlog
 from psycopg import errors as pg
 from psycopg.rows import tuple_row
 
-from bridge.errors import StorageFailure, StoreBusy, StoreFull, StoreUnreachable, UnstorableRow
+from bridge.errors import StorageFailure, StoreBusy, StoreFull, StoreLocked, StoreUnreachable, UnstorableRow
 from bridge.store.database import Insert
 from bridge.store.partitions import SCHEMA_LOCK, create_partitions, today
 from bridge.store.postgres_arrays import array_dumpers, encode_array
@@ -71,7 +71,7 @@ SELECT virtualtransaction FROM pg_locks WHERE locktype = 'advisory' AND granted 
 """
 _STABLE_TIMEOUT_SECONDS = 30
 _ROW_ERRORS = (pg.DataError, pg.IntegrityError, pg.ProgramLimitExceeded, pg.ProgrammingError, pg.NotSupportedError)
-_BUSY_ERRORS = (pg.SerializationFailure, pg.DeadlockDetected, pg.LockNotAvailable)
+_BUSY_ERRORS = (pg.SerializationFailure, pg.DeadlockDetected)
 _FULL_ERRORS = (pg.DiskFull, pg.OutOfMemory, pg.TooManyConnections)
 
 
@@ -294,6 +294,8 @@ def translate_error(error: Exception) -> LineageBridgeError:
     message, _, _ = str(error).strip().partition("\n")
     if isinstance(error, _BUSY_ERRORS):
         return StoreBusy(f"another transaction holds a lock that is needed ({message})")
+    if isinstance(error, pg.LockNotAvailable):
+        return StoreLocked(f"another session of the database holds a lock that is needed: {message}")
     if isinstance(error, _FULL_ERRORS):
         return StoreFull(f"the database server has run out of space, memory or connections: {message}")
     if isinstance(error, _ROW_ERRORS):

@@ -9,7 +9,15 @@ import psycopg
 import pytest
 from psycopg import errors as pg
 
-from bridge.errors import IncompatibleStore, StorageFailure, StoreBusy, StoreFull, StoreUnreachable, UnstorableRow
+from bridge.errors import (
+    IncompatibleStore,
+    StorageFailure,
+    StoreBusy,
+    StoreFull,
+    StoreLocked,
+    StoreUnreachable,
+    UnstorableRow,
+)  # fmt: skip
 from bridge.store import migrations, postgres
 from bridge.store.dialect import POSTGRES
 from bridge.store.partitions import create_partitions
@@ -127,12 +135,12 @@ def test_group_is_retried_after_lock_conflicts(fresh: Store, monkeypatch: pytest
     assert fresh.value("SELECT count(*) FROM run_event") == 1
 
 
-def test_lock_timeout_raises_store_busy(fresh: Store, url: str) -> None:
+def test_lock_timeout_is_not_retried(fresh: Store, url: str) -> None:
     fresh.apply(run_event(run=1))
     fresh.db.set_lock_timeout(0.01)
     with psycopg.connect(url) as other:
         other.execute("LOCK TABLE ol_job")
-        with pytest.raises(StoreBusy):
+        with pytest.raises(StoreLocked):
             fresh.apply(run_event(run=2))
     fresh.apply(run_event(run=2))
 
@@ -142,6 +150,7 @@ def test_lock_timeout_raises_store_busy(fresh: Store, url: str) -> None:
     [
         (pg.DeadlockDetected(), StoreBusy),
         (pg.SerializationFailure(), StoreBusy),
+        (pg.LockNotAvailable(), StoreLocked),
         (pg.DiskFull(), StoreFull),
         (pg.TooManyConnections(), StoreFull),
         (pg.NumericValueOutOfRange(), UnstorableRow),

@@ -14,7 +14,7 @@ from alembic.config import Config
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bridge.errors import StoreBusy
+from bridge.errors import StoreLocked
 from bridge.store import migrations
 from bridge.store.database import Database
 from bridge.store.postgres import PostgresDatabase
@@ -240,7 +240,7 @@ def test_indexers_work_one_at_a_time(postgres_store: Store) -> None:
                 "SELECT 1"
             )  # statements without results are sent together with the next one that has results
             postgres_store.db.set_lock_timeout(0.05)
-            with pytest.raises(StoreBusy):
+            with pytest.raises(StoreLocked):
                 SearchIndexer(postgres_store.db, "default").index_batch()
         assert SearchIndexer(other, "default").index_batch() == 1
     postgres_store.db.set_lock_timeout(30)
