@@ -13,6 +13,7 @@ import httpx
 import msgspec
 
 from connectors.errors import ConfigError, NoResponse, TargetMisconfigured, Unreachable
+from mappers.redaction import redact_user_info
 
 #: Tests pass their own transport instead of using the network.
 Transport = httpx.BaseTransport
@@ -80,13 +81,16 @@ class HttpSession:
         self,
         url: str,
         *,
+        shown_url: str | None = None,
         headers: Mapping[str, str] | None = None,
         timeouts: Timeouts = Timeouts(),  # noqa: B008 - an immutable tuple
         transport: Transport | None = None,
     ) -> None:
         if not _is_valid_url(url):
-            raise ConfigError(f"{url} is not a service URL such as http://127.0.0.1:8090")
-        self.url = url.rstrip("/")
+            raise ConfigError(f"{redact_user_info(url)} is not a service URL such as http://127.0.0.1:8090")
+        self._url = url.rstrip("/")
+        #: The URL in messages, without secrets.
+        self.url = shown_url or redact_user_info(self._url)
         user_agent = {"User-Agent": f"lineage-bridge/{version('lineage-bridge')}"}
         self._timeouts = timeouts
         self._headers = user_agent | dict(headers or {})
@@ -116,7 +120,7 @@ class HttpSession:
                 self._borrow_client() as client,
                 client.stream(
                     method,
-                    _parse_url(f"{self.url}{path}"),
+                    _parse_url(f"{self._url}{path}"),
                     content=body,
                     params=dict(parameters) if parameters else None,
                     headers=dict(headers or {}),

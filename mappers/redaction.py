@@ -1,5 +1,6 @@
 """Redacts passwords, tokens and keys in commands, URLs and documents."""
 
+import hashlib
 import re
 from typing import Any, NamedTuple
 
@@ -26,6 +27,10 @@ _URL_PASSWORD = re.compile(r"(://[^\s/:@\"']*:)([^\s@\"'/]+)(@)")
 _ORACLE_PASSWORD = re.compile(r"(jdbc:oracle:\w+:[^\s/:@]*/)([^\s@]+)(@|(?=\s|$))", re.IGNORECASE)
 _URL_PARAMETER = re.compile(rf"([?&;:]{_SECRET_WORD}=)([^\s&;\"']+)()", re.IGNORECASE)
 _URL_PROPERTY = re.compile(rf"([,/]{_SECRET_WORD}=)('[^']*'|[^\s&;,\"']+)()", re.IGNORECASE)
+#: User and password of a URL, which may lack its scheme; a password may contain slashes.
+_USER_INFO = re.compile(r"\A([A-Za-z][\w+.-]*+://)?[^\s@]*+(?:@[^\s@]*+)*@")
+_URL_PATH = re.compile(r"\A([A-Za-z][\w+.-]*+://[^/?#]*+)([/?#].+)\Z", re.DOTALL)
+_REDACTED_PATH = re.compile(r"/\*\*\*-[0-9a-f]{12}")
 _URL_START = re.compile(r"://|jdbc:", re.IGNORECASE)
 #: `user/password@db`, as sqlplus accepts it.
 _ORACLE_LOGIN = re.compile(r"(?<![\w$#/.-])([$#]*+[A-Za-z_][\w$#.-]*+/)([^\s/@\"']+)(@[\w.:/-]+)")
@@ -123,6 +128,19 @@ def redact_url(text: str) -> str:
     for pattern in (_URL_PASSWORD, _ORACLE_PASSWORD, _URL_PARAMETER, _URL_PROPERTY):
         text = pattern.sub(rf"\g<1>{MASK}\g<3>", text)
     return text
+
+
+def redact_user_info(url: str) -> str:
+    """Redact the user and the password of a URL, or of a text that was meant to be one."""
+    return _USER_INFO.sub(rf"\g<1>{MASK}@", url)
+
+
+def redact_path(url: str) -> str:
+    """Replace the path of a URL by a mask and a hash, by which URLs can still be distinguished."""
+    match = _URL_PATH.match(url)
+    if match is None or match[2] == "/" or _REDACTED_PATH.fullmatch(match[2]):
+        return url
+    return f"{match[1]}/{MASK}-{hashlib.sha256(url.encode()).hexdigest()[:12]}"
 
 
 def redact_document(value: Any) -> Any:

@@ -13,6 +13,7 @@ from connectors.openmetadata import body_validation
 from connectors.openmetadata.auth import file_token_provider, login_token_provider, oauth_token_provider
 from connectors.openmetadata.client import OpenMetadataClient
 from connectors.session import RateLimiter, StaticToken, ThrottledSession, TokenProvider
+from mappers.redaction import redact_path
 
 _TARGET_TIMEOUTS = Timeouts(connect=5.0, read=30.0, write=30.0, pool=30.0)
 
@@ -70,7 +71,9 @@ def make_throttled_session(
     on_failed_call: Callable[[str], None],
 ) -> ThrottledSession:
     """Build a session that limits and counts requests and sends the API key, if one is set."""
-    session = HttpSession(url, timeouts=_TARGET_TIMEOUTS)
+    # The path of a webhook is often its only secret.
+    shown_url = redact_path(url) if isinstance(settings, WebhookSettings) else None
+    session = HttpSession(url, shown_url=shown_url, timeouts=_TARGET_TIMEOUTS)
     key = _secret_value(settings.api_key)
     return ThrottledSession(
         session,

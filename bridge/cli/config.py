@@ -75,6 +75,10 @@ def _mask_secrets(path: tuple[str, ...], value: Any) -> Any:
         from bridge.store.connect import StoreUrl
 
         return StoreUrl(value).without_password
+    if path == ("webhook", "url") and value:
+        from mappers.redaction import redact_path
+
+        return redact_path(value)
     if path == ("server", "api_keys"):
         return [key | {"sha256": _MASK} for key in value]
     return value

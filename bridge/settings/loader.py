@@ -19,7 +19,15 @@ from bridge.settings.environment import (
 )
 from bridge.settings.model import INVALID_STORE_URL, PREFIX, PUBLIC_WITHOUT_KEYS, Settings
 from bridge.settings.yaml_model import unknown_key_message, valid_keys
-from bridge.settings.yaml_tree import ConfigProblem, KeyPath, Origin, parse_yaml, single_line
+from bridge.settings.yaml_tree import (
+    CONTAINER_TYPES,
+    ConfigProblem,
+    KeyPath,
+    Origin,
+    describe_value,
+    parse_yaml,
+    single_line,
+)
 from connectors.errors import ConfigError
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*+)(?::-([^}]*+))?(\}|\Z)")
@@ -88,12 +96,7 @@ def _merge_into(base: dict[str, Any], overrides: dict[str, Any]) -> None:
             base[key] = value
 
 
-#: Values of these keys may be secret and are not repeated in messages.
-_SECRET_KEYS = frozenset({
-    "sha256", "url", "db2_url", "teradata_url", "hdfs_url",
-    "jwt_token", "password", "client_secret", "auth", "openmetadata", "api_key", "marquez", "webhook",
-})  # fmt: skip
-_TYPES_WITHOUT_VALUE = frozenset({"missing", CREDENTIALS, INCOMPLETE, NOT_SET})
+_TYPES_WITHOUT_VALUE = CONTAINER_TYPES | {"missing", CREDENTIALS, INCOMPLETE, NOT_SET}
 #: Errors that follow from another error in a related key.
 _CONSEQUENTIAL_TYPES = frozenset({"missing", PUBLIC_WITHOUT_KEYS, INCOMPLETE})
 
@@ -164,8 +167,8 @@ def _format_error(error: Any, files: MergedConfigFiles) -> ConfigProblem:
         return ConfigProblem(key_path, unknown_key_message(key_path, origin, valid_keys(Settings, key_path[:-1])))
     label = key if origin == key else f"{origin}: {key}"
     message = f"{label}: {error['msg']}"
-    if error["type"] not in _TYPES_WITHOUT_VALUE and key_path[-1] not in _SECRET_KEYS:
-        message += f" (got {error['input']!r})"
+    if error["type"] not in _TYPES_WITHOUT_VALUE:
+        message += describe_value(key_path, error["input"])
     return ConfigProblem(key_path, message)
 
 

@@ -13,6 +13,7 @@ from bridge.settings.targets import MarquezSettings, WebhookSettings
 from bridge.store.connect import StoreUrl
 from connectors.errors import ConfigError
 from mappers.openlineage.row_builder import DEFAULT_IGNORED_FACETS, DEFAULT_IGNORED_JOBS
+from mappers.redaction import redact_user_info
 
 PREFIX = "LINEAGE_BRIDGE__"
 #: Error types whose messages already name the key.
@@ -69,7 +70,7 @@ class ServerSettings(Section):
                 PUBLIC_WITHOUT_KEYS,
                 "server.host {host} is reachable from other machines, but server.api_keys is empty, so anyone could "
                 "write. Create a key with `lineage-bridge keys create NAME --scope ingest`, or listen on 127.0.0.1",
-                {"host": host},
+                {"host": redact_user_info(host)},
             )
         return keys
 

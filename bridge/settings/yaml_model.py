@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from bridge.settings.yaml_tree import KeyPath, Origin, parse_yaml, single_line
+from bridge.settings.yaml_tree import CONTAINER_TYPES, KeyPath, Origin, describe_value, parse_yaml, single_line
 from connectors.errors import ConfigError
 
 
@@ -59,7 +59,7 @@ _MAX_BYTES = 1 << 20
 #: Characters that YAML can express but text columns cannot store.
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 #: Error types whose messages do not repeat the value.
-_TYPES_WITHOUT_VALUE = frozenset({"missing", "twice", "extra_forbidden", "model_type", "list_type", "dict_type"})
+_TYPES_WITHOUT_VALUE = CONTAINER_TYPES | {"missing", "twice", "extra_forbidden"}
 
 
 def read_model(path: Path, model: type[M]) -> M:
@@ -99,7 +99,7 @@ def _unstorable_values(value: Any, key_path: KeyPath = ()) -> Iterator[tuple[Key
         for index, child in enumerate(value):
             yield from _unstorable_values(child, (*key_path, index))
     elif isinstance(value, str) and _UNSTORABLE.search(value):
-        yield key_path, f"contains unsupported characters (got {value!r})"
+        yield key_path, f"contains unsupported characters{describe_value(key_path, value)}"
     elif isinstance(value, float) and not math.isfinite(value):
         yield key_path, f"is not a finite number (got {value!r})"
 
@@ -117,5 +117,5 @@ def _format_error(model: type[BaseModel], error: Any, origins: dict[KeyPath, Ori
         return unknown_key_message(key_path, origin, valid_keys(model, key_path[:-1]))
     if error["type"] == "missing":
         return f"{origin}: {key} is missing"
-    value = "" if error["type"] in _TYPES_WITHOUT_VALUE else f" (got {error['input']!r})"
+    value = "" if error["type"] in _TYPES_WITHOUT_VALUE else describe_value(key_path, error["input"])
     return f"{origin}: {key}: {error['msg']}{value}"

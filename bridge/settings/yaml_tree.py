@@ -1,5 +1,6 @@
 """Parses YAML into plain values and records file and line of every key; rejects object tags and aliases."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -7,9 +8,18 @@ from typing import Any, NamedTuple
 import yaml
 
 from connectors.errors import ConfigError
+from mappers.redaction import is_secret_name, redact_command, redact_user_info
 
 #: Path of a key in a file: section names and list indexes.
 KeyPath = tuple[str | int, ...]
+
+
+#: Keys with secrets, in addition to those that `is_secret_name` recognizes.
+_SECRET_KEYS = frozenset({"sha256", "url", "db2_url", "teradata_url", "hdfs_url", "api_keys"})
+#: Types of errors about a text in place of a section or list; the text may contain anything.
+CONTAINER_TYPES = frozenset({"model_type", "model_attributes_type", "dict_type", "list_type"})
+#: Text of a file in an error message of the parser; names of tokens and single characters are kept.
+_QUOTED_TEXT = re.compile(r"'(?!<[a-z ]+>')[^'].+'")
 
 
 class Origin(NamedTuple):
@@ -44,8 +54,30 @@ def parse_yaml(path: Path, text: str, expand: Callable[[str, Origin], str] = lam
         node = yaml.compose(text, Loader=yaml.SafeLoader)
         values = builder.build_value(node, ()) if node is not None else None
     except (yaml.YAMLError, RecursionError) as error:
-        raise ConfigError(f"{path} is not YAML: {single_line(error)}") from error
+        raise ConfigError(f"{path} is not YAML: {_describe(error)}") from None  # the error repeats the line
     return YamlTree(values, builder.origins, builder.problems)
+
+
+def _describe(error: Exception) -> str:
+    """Describe a syntax error without text of the file, which may be secret."""
+    if isinstance(error, yaml.MarkedYAMLError):
+        problem = ", ".join(filter(None, (error.context, error.problem)))
+        mark = error.problem_mark or error.context_mark
+        position = f" in line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        return _QUOTED_TEXT.sub("…", problem) + position
+    if isinstance(error, yaml.reader.ReaderError):
+        return f"character {error.character} at position {error.position} is not allowed"
+    return "it is nested too deeply"
+
+
+def describe_value(key_path: KeyPath, value: Any) -> str:
+    """Describe a single value in parentheses, or return an empty string if it may be secret."""
+    names = [part for part in key_path if isinstance(part, str)]
+    is_secret = any(name in _SECRET_KEYS or is_secret_name(name) for name in names)
+    if is_secret or (value and isinstance(value, dict | list)):
+        return ""
+    shown_value = redact_user_info(value) if isinstance(value, str) else value
+    return f" (got {redact_command(repr(shown_value))})"
 
 
 def single_line(error: Exception) -> str:
@@ -77,8 +109,8 @@ class _TreeBuilder:
             return self._expand(str(node.value), origin)
         try:
             return yaml.SafeLoader("").construct_object(node)
-        except (yaml.YAMLError, ValueError) as error:
-            raise ConfigError(f"{origin}: unsupported YAML value: {single_line(error)}") from error
+        except (yaml.YAMLError, ValueError):
+            raise ConfigError(f"{origin}: unsupported YAML value or tag") from None  # the error repeats the value
 
     def _build_mapping(self, node: yaml.MappingNode, key_path: KeyPath) -> dict[str, Any]:
         """Convert a mapping. A key that is repeated or has an invalid value becomes a problem."""

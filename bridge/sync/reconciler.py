@@ -117,10 +117,8 @@ class Reconciler:
         self.target.prepare()
         new = enable_target(*db_and_target, self._clock())
         previous_identity = read_target_identity(*db_and_target)
-        if previous_identity == self.target.identity:
-            return new
         write_target_identity(*db_and_target, self.target.identity)
-        if previous_identity is None:
+        if previous_identity is None or previous_identity == self.target.identity:
             return new
         mark_all(*db_and_target, self._clock())
         if previous_identity.url != self.target.identity.url:

@@ -11,6 +11,7 @@ from bridge.store.lineage.graph import LineageGraph, QualifiedName
 from bridge.store.tables.sync import NEEDS_ATTENTION_SQL
 from bridge.sync.sync_item import DELETION, NEEDS_ATTENTION, Outcome
 from bridge.sync.target import TargetIdentity
+from mappers.redaction import redact_path
 
 #: `compared_at` of the target is when the last comparison started; only a completed one has a report.
 _TARGET = """
@@ -192,8 +193,10 @@ def read_latency(db: Database, org: str, target: str) -> tuple[float | None, flo
 
 def read_target_identity(db: Database, org: str, target: str) -> TargetIdentity | None:
     """Return the identity of the target at the last sync, if any."""
-    rows = db.fetch_all(_IDENTITY, org, target)
-    return TargetIdentity(*rows[0]) if rows else None
+    for url, options_hash in db.fetch_all(_IDENTITY, org, target):
+        # Older versions stored the path of a webhook.
+        return TargetIdentity(redact_path(url) if target == "webhook" else url, options_hash)
+    return None
 
 
 def write_target_identity(db: Database, org: str, target: str, identity: TargetIdentity) -> None:

@@ -15,7 +15,18 @@ from bridge.store.migrations import HEAD
 from tests.commands import create_store
 from tests.factories import run_event
 
-SUBJECTS = {"versions", "config", "disk", "permissions", "store", "schema", "clock", "identity", "sync", "conservation"}
+SUBJECTS = {
+    "versions",
+    "config",
+    "disk",
+    "permissions",
+    "store",
+    "schema",
+    "clock",
+    "identity",
+    "sync",
+    "conservation",
+}
 NEEDS_STORE = {"schema", "clock", "identity", "sync", "conservation"}
 
 
