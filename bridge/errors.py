@@ -59,6 +59,10 @@ class StoreLocked(TransientError):
     """A lock was not available within the lock timeout, so another attempt would wait for as long again."""
 
 
+class QueryTimeout(TransientError):
+    """A query took too long."""
+
+
 class AddressInUse(TransientError):
     """Another process uses the listen address."""
 

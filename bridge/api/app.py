@@ -29,7 +29,7 @@ from bridge.intake.event_reader import EventReader
 from bridge.intake.group_commit import GroupCommitter
 from bridge.intake.legacy import LegacyReader
 from bridge.queries.dataset import DatasetQuery
-from bridge.queries.query import QueryService
+from bridge.queries.query import StoreQueryService
 from bridge.queries.routes import name_route
 from bridge.settings.model import Settings
 from bridge.settings.target_names import TargetName
@@ -65,7 +65,7 @@ class AppState:
         reader: EventReader,
         legacy: LegacyReader,
         open_writer: Callable[[], Writer],
-        open_query_service: Callable[[], QueryService],
+        open_query_service: Callable[[], StoreQueryService],
     ) -> None:
         self._settings = settings
         self._reader = reader

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -12,42 +13,54 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from bridge.api.problem import error_response, problem
+from bridge.api.query_slots import MAX_THREADS, QUERY_SECONDS, QuerySlot, QuerySlots, query_timeout
 from bridge.errors import InvalidParameter
 from bridge.queries.all_queries import QUERIES
-from bridge.queries.query import Query, QueryService
+from bridge.queries.query import Query, StoreQueryService
 from bridge.queries.routes import routes_of
 from mappers.errors import LineageBridgeError
 
-#: Concurrent queries; each needs a connection, and competes with the intake for the CPU.
-MAX_CONCURRENT_QUERIES = 4
+#: Time that a thread needs to notice that its query has to end.
+_GRACE_SECONDS = 1.0
 
 
 class QueryExecutor:
     """Runs queries in threads, each with a connection that is opened on first use."""
 
-    def __init__(self, open_service: Callable[[], QueryService]) -> None:
+    def __init__(self, open_service: Callable[[], StoreQueryService]) -> None:
         self._open_service = open_service
         self._local = threading.local()
-        self._services: list[QueryService] = []
-        self._pool = ThreadPoolExecutor(MAX_CONCURRENT_QUERIES, thread_name_prefix="queries")
+        self._services: list[StoreQueryService] = []
+        self._slots = QuerySlots()
+        self._pool = ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="queries")
 
     async def run(self, query: Query[Any]) -> Response:
         """Run a query. A failure becomes a problem response."""
+        deadline = time.monotonic() + QUERY_SECONDS
         try:
-            body = await asyncio.get_running_loop().run_in_executor(self._pool, self._run_blocking, query)
+            async with asyncio.timeout(QUERY_SECONDS + _GRACE_SECONDS):
+                body = await asyncio.get_running_loop().run_in_executor(
+                    self._pool, self._run_blocking, query, deadline
+                )
         except LineageBridgeError as error:
             return error_response(error, "Query failed")
+        except TimeoutError:
+            return error_response(query_timeout(), "Query failed")
         return Response(body, media_type="application/json")
 
-    def _run_blocking(self, query: Query[Any]) -> bytes:
-        service: QueryService | None = getattr(self._local, "service", None)
+    def _run_blocking(self, query: Query[Any], deadline: float) -> bytes:
+        service: StoreQueryService | None = getattr(self._local, "service", None)
         if service is None:
             service = self._local.service = self._open_service()
             self._services.append(service)
-        return msgspec.json.encode(service.run(query))
+        with QuerySlot(self._slots, deadline) as slot:
+            slot.check()
+            result = service.run_with_check(query, slot.check, deadline - time.monotonic())
+            return msgspec.json.encode(result)
 
     def close(self) -> None:
-        """Finish the running queries, then close their connections."""
+        """End the running queries, then close their connections."""
+        self._slots.is_closed = True
         self._pool.shutdown()
         for service in self._services:
             service.close()

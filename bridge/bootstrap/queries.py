@@ -12,7 +12,7 @@ def make_query_context(settings: Settings, db: Database) -> QueryContext:
     return QueryContext(db, settings.org, folding_rule(settings))
 
 
-def open_query_service(settings: Settings) -> QueryService:
+def open_query_service(settings: Settings) -> StoreQueryService:
     """Open a query service on the local store; creates or upgrades the store first."""
     return StoreQueryService(make_query_context(settings, open_store(settings)))
 

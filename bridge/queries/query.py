@@ -64,6 +64,14 @@ class StoreQueryService:
     def __init__(self, ctx: QueryContext) -> None:
         self._ctx = ctx
 
+    def run_with_check(self, query: Query[A], check: Callable[[], None], seconds: float) -> A:
+        """Run a query that ends when `check` raises an error, and whose statements take at most `seconds`."""
+        self._ctx.db.set_interrupt(check, seconds)
+        try:
+            return self.run(query)
+        finally:
+            self._ctx.db.set_interrupt(None)
+
     def run(self, query: Query[A]) -> A:
         for parameter in msgspec.structs.fields(type(query)):
             value = getattr(query, parameter.name)

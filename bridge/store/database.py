@@ -5,7 +5,7 @@ and `{matches}` stand for what `fetch_for_ids`, `fetch_for_keys` and `fetch_matc
 the protocol has a method.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
@@ -74,6 +74,12 @@ class Database(Protocol):
 
     def set_lock_timeout(self, seconds: float) -> None:
         """Set how long a write waits for another process before it raises StoreBusy or StoreLocked."""
+
+    def set_interrupt(self, check: Callable[[], None] | None, seconds: float = 0.0) -> None:
+        """Call a function before each statement, and during statements if possible, until it is replaced by None.
+
+        If it raises an error, the statement is not executed. A statement also ends with QueryTimeout after `seconds`.
+        """
 
     def terminate_stalled_sessions(self, seconds: float) -> int:
         """Terminate our blocking sessions that have been idle for this long, and return their number."""

@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, lru_cache
 from typing import Any
@@ -12,7 +12,15 @@ import structlog
 from psycopg import errors as pg
 from psycopg.rows import tuple_row
 
-from bridge.errors import StorageFailure, StoreBusy, StoreFull, StoreLocked, StoreUnreachable, UnstorableRow
+from bridge.errors import (
+    QueryTimeout,
+    StorageFailure,
+    StoreBusy,
+    StoreFull,
+    StoreLocked,
+    StoreUnreachable,
+    UnstorableRow,
+)
 from bridge.store.database import Insert
 from bridge.store.partitions import SCHEMA_LOCK, create_partitions, today
 from bridge.store.postgres_arrays import array_dumpers, encode_array
@@ -21,7 +29,7 @@ from bridge.store.upsert import upsert_arrays
 from mappers.canonical.identity import digest
 from mappers.canonical.merge import Row, merge_plan, value_type
 from mappers.canonical.rows import TABLES
-from mappers.errors import LineageBridgeError
+from mappers.errors import LineageBridgeError, TransientError
 
 _log = structlog.get_logger()
 
@@ -71,8 +79,16 @@ SELECT virtualtransaction FROM pg_locks WHERE locktype = 'advisory' AND granted 
 """
 _STABLE_TIMEOUT_SECONDS = 30
 _ROW_ERRORS = (pg.DataError, pg.IntegrityError, pg.ProgramLimitExceeded, pg.ProgrammingError, pg.NotSupportedError)
-_BUSY_ERRORS = (pg.SerializationFailure, pg.DeadlockDetected)
-_FULL_ERRORS = (pg.DiskFull, pg.OutOfMemory, pg.TooManyConnections)
+_TRANSIENT_ERRORS: tuple[tuple[tuple[type[psycopg.Error], ...], type[TransientError], str], ...] = (
+    ((pg.SerializationFailure, pg.DeadlockDetected), StoreBusy, "another transaction holds a lock that is needed"),
+    ((pg.LockNotAvailable,), StoreLocked, "another session of the database holds a lock that is needed"),
+    ((pg.QueryCanceled,), QueryTimeout, "the database ended a query, because it took too long"),
+    (
+        (pg.DiskFull, pg.OutOfMemory, pg.TooManyConnections),
+        StoreFull,
+        "the database server has run out of space, memory or connections",
+    ),
+)
 
 
 class PostgresDatabase:
@@ -84,6 +100,7 @@ class PostgresDatabase:
         self._url = url
         self._session_settings = _SESSION_SETTINGS + (_WRITER_SETTINGS if writing else _READER_SETTINGS)
         self._lock_timeout = _DEFAULT_LOCK_TIMEOUT
+        self._check_interrupt: Callable[[], None] | None = None
         self._in_transaction = False
         self._commit_count = 0
         self._partition_day = today()
@@ -112,6 +129,8 @@ class PostgresDatabase:
         return self._connection
 
     def fetch_all(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+        if self._check_interrupt is not None:
+            self._check_interrupt()
         try:
             return self._ensure_connected().execute(_with_dollar_placeholders(sql), values).fetchall()
         except psycopg.Error as error:
@@ -254,6 +273,11 @@ class PostgresDatabase:
         self._lock_timeout = f"SET lock_timeout = {int(seconds * 1000)};"
         self.execute(self._lock_timeout)
 
+    def set_interrupt(self, check: Callable[[], None] | None, seconds: float = 0.0) -> None:
+        self._check_interrupt = check
+        if check is not None:
+            self.execute(f"SET statement_timeout = {max(1, int(seconds * 1000))}")
+
     def terminate_stalled_sessions(self, seconds: float) -> int:
         return len(self.fetch_all(_TERMINATE_STALLED, float(seconds)))
 
@@ -292,12 +316,9 @@ def translate_error(error: Exception) -> LineageBridgeError:
     sending an event again changes nothing.
     """
     message, _, _ = str(error).strip().partition("\n")
-    if isinstance(error, _BUSY_ERRORS):
-        return StoreBusy(f"another transaction holds a lock that is needed ({message})")
-    if isinstance(error, pg.LockNotAvailable):
-        return StoreLocked(f"another session of the database holds a lock that is needed: {message}")
-    if isinstance(error, _FULL_ERRORS):
-        return StoreFull(f"the database server has run out of space, memory or connections: {message}")
+    for error_types, translated_type, cause in _TRANSIENT_ERRORS:
+        if isinstance(error, error_types):
+            return translated_type(f"{cause}: {message}")
     if isinstance(error, _ROW_ERRORS):
         return UnstorableRow(message)
     if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError | pg.ReadOnlySqlTransaction):

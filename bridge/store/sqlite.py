@@ -2,13 +2,13 @@
 
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
 
-from bridge.errors import StorageFailure, StoreBusy, StoreFull, UnstorableRow
+from bridge.errors import QueryTimeout, StorageFailure, StoreBusy, StoreFull, UnstorableRow
 from bridge.store.checkpointer import Checkpointer
 from bridge.store.database import Insert
 from bridge.store.search.expression import SearchExpression, to_fts5
@@ -20,6 +20,8 @@ _CACHE_KIB = 32_768
 #: A commit checkpoints a log of this size by itself, in case the checkpointer has not done so.
 _CHECKPOINT_PAGES = 32_000
 _MAX_IDS = 512
+#: Steps of SQLite's virtual machine, about a millisecond.
+_STEPS_BETWEEN_CHECKS = 20_000
 _KEY_COLUMNS = "abcdef"
 _MATCHES_SQL = """
 (SELECT e.* FROM search_words CROSS JOIN search_entry e ON e.entry = search_words.rowid
@@ -49,6 +51,7 @@ class SqliteDatabase:
     def __init__(self, connection: sqlite3.Connection, checkpointer: Checkpointer | None = None) -> None:
         self.connection = connection
         self._checkpointer = checkpointer
+        self._check_interrupt: Callable[[], None] | None = None
 
     @classmethod
     def for_writing(cls, path: Path, *, max_pages: int | None = None) -> Self:
@@ -92,9 +95,13 @@ class SqliteDatabase:
         return cls(connection)
 
     def fetch_all(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+        if self._check_interrupt is not None:
+            self._check_interrupt()
         try:
             return self.connection.execute(sql, values).fetchall()
         except _ERRORS as error:
+            if self._check_interrupt is not None:
+                self._check_interrupt()  # raises the reason why the statement was interrupted
             raise translate_error(error) from error
 
     def fetch_for_ids(self, sql: str, ids: Iterable[bytes], *values: Any) -> list[tuple[Any, ...]]:
@@ -175,7 +182,7 @@ class SqliteDatabase:
         try:
             yield
         finally:
-            self.execute("ROLLBACK")
+            self.connection.rollback()
 
     def last_stable_seq(self) -> int:
         """Return the largest `seq`: transactions are serialized, so none can commit a smaller one."""
@@ -184,6 +191,10 @@ class SqliteDatabase:
 
     def set_lock_timeout(self, seconds: float) -> None:
         self.execute(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
+
+    def set_interrupt(self, check: Callable[[], None] | None, seconds: float = 0.0) -> None:  # noqa: ARG002 - `check` also ends statements
+        self._check_interrupt = check
+        self.connection.set_progress_handler(check and (lambda: _raises_error(check)), _STEPS_BETWEEN_CHECKS)
 
     def terminate_stalled_sessions(self, seconds: float) -> int:  # noqa: ARG002 - part of the protocol
         """Do nothing: a process cannot end another process's transaction."""
@@ -214,6 +225,14 @@ class SqliteDatabase:
         if self._checkpointer is not None:
             self._checkpointer.close()
         self.connection.close()
+
+
+def _raises_error(check: Callable[[], None]) -> bool:
+    try:
+        check()
+    except LineageBridgeError:
+        return True
+    return False
 
 
 @lru_cache(maxsize=256)
@@ -247,4 +266,6 @@ def translate_error(error: Exception) -> LineageBridgeError:
         return StoreFull("the store is full: free disk space or raise store.max_size_mb")
     if code is not None and code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return StoreBusy("another process holds the store's write lock")
+    if code == sqlite3.SQLITE_INTERRUPT:
+        return QueryTimeout("the query was interrupted, because it took too long")
     return StorageFailure(f"the store failed ({error}): check the disk, then restart; committed data is safe")

@@ -88,7 +88,7 @@ class LineageGraph:
 
     def dataset_names(self, datasets: Iterable[bytes]) -> dict[bytes, QualifiedName]:
         """Look up missing names in one query, add them to the cache, and return the cache."""
-        missing = set(datasets) - self._names.keys()
+        missing = {dataset for dataset in datasets if dataset not in self._names}
         for dataset, name in dataset_names(self._db, self._org, missing).items():
             self._names[dataset] = QualifiedName(*name)
         return self._names
@@ -98,7 +98,7 @@ class LineageGraph:
 
     def job_names(self, jobs: Iterable[bytes]) -> dict[bytes, QualifiedName]:
         """Look up missing names in one query, add them to the cache, and return the cache."""
-        missing = set(jobs) - self._names.keys()
+        missing = {job for job in jobs if job not in self._names}
         for job, namespace, name in self._db.fetch_for_ids(_JOB_NAMES, sorted(missing), self._org):
             self._names[job] = QualifiedName(namespace, name)
         return self._names
