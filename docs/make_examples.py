@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from bridge.queries.dataset import DatasetQuery
+from bridge.queries.lineage import MAX_PAGE_ITEMS
 from bridge.queries.processes import JobQuery
 from bridge.queries.query import Query
 from bridge.store.search.indexer import SearchIndexer
@@ -32,7 +33,7 @@ def render() -> str:
 
 def _example(store: Store, question: Query[Any]) -> dict[str, Any]:
     fields = {field.name: field.default for field in msgspec.structs.fields(type(question))}
-    if "limit" in fields:
+    if fields.get("limit", MAX_PAGE_ITEMS) != MAX_PAGE_ITEMS:  # lineage has few edges, and then shows columns too
         question = msgspec.structs.replace(question, limit=_MOST)  # type: ignore[type-var]
     given = {name: value for name, default in fields.items() if (value := getattr(question, name)) != default}
     about = {"dataset": DatasetQuery, "process": JobQuery}.get(question.subject or "")

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bridge.queries.lineage import LineageResult
+    from bridge.queries.query import A, Query
 
 
 class Direction(StrEnum):
@@ -72,7 +73,7 @@ def lineage(
 ) -> None:
     """Show upstream or downstream lineage of a dataset."""
     from bridge.cli.lineage_text import hop_lines
-    from bridge.queries.lineage import ColumnLineageQuery, LineageQuery
+    from bridge.queries.lineage import MAX_PAGE_ITEMS, ColumnLineageQuery, LineageQuery
 
     runner = QueryRunner(config, url, api_key)
     parameters = dataset_parameters(namespace, name)
@@ -80,18 +81,35 @@ def lineage(
         if output in {LineageFormat.mermaid, LineageFormat.dot}:
             raise typer.BadParameter("--column supports only --output tree and json")
         column_query = ColumnLineageQuery(
-            **parameters, field=column, direction=direction.value, depth=depth, as_of=as_of, most=max_edges
-        )
-        column_result = runner.run_or_exit(column_query)
+            **parameters, field=column, direction=direction.value, depth=depth, as_of=as_of, most=max_edges,
+            limit=MAX_PAGE_ITEMS,
+        )  # fmt: skip
+        column_result = _run_all_pages(runner, column_query)
         print_result(column_result, hop_lines(column_result), as_json=output is LineageFormat.json)
         return
     query = LineageQuery(
         **parameters, direction=direction.value, depth=depth, granularity=granularity.value, as_of=as_of,
-        columns=columns, retired=retired, most=max_edges,
+        columns=columns, retired=retired, most=max_edges, limit=MAX_PAGE_ITEMS,
     )  # fmt: skip
-    result = runner.run_or_exit(query)
+    result = _run_all_pages(runner, query)
     lines = _output_lines(result, direction, output, columns=columns)
     print_result(result, lines, as_json=output is LineageFormat.json)
+
+
+def _run_all_pages(runner: QueryRunner, query: "Query[A]") -> "A":
+    """Run a query, and return the edges and hops of all pages as one result."""
+    from msgspec.structs import replace
+
+    pages: list[Any] = [runner.run_or_exit(query)]
+    while pages[-1].next is not None:
+        pages.append(runner.run_or_exit(replace(query, after=pages[-1].next)))
+    lists = {
+        name: [item for page in pages for item in getattr(page, name)]
+        for name in ("edges", "columns", "hops")
+        if hasattr(pages[-1], name)
+    }
+    result: A = replace(pages[-1], **lists)
+    return result
 
 
 def _output_lines(

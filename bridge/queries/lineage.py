@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple, Self
 
 import msgspec
 
-from bridge.queries.query import QueryContext
+from bridge.queries.query import Cursor, QueryContext, format_cursor, parse_cursor
 from bridge.queries.subject import DatasetSubjectQuery, require_column
 from bridge.store.database import Database
 from bridge.store.lineage.column_walk import ColumnHop, ColumnKey, ColumnLineageWalker, ColumnWalk
@@ -65,6 +65,14 @@ DepthField = Annotated[int, msgspec.Meta(ge=1, le=10_000, description="Maximum d
 MaxEdgesField = Annotated[
     int, msgspec.Meta(ge=1, le=100_000, description="Maximum number of edges in each direction.")
 ]
+#: Maximum number of edges and column hops per response, about 10 MB.
+MAX_PAGE_ITEMS = 20_000
+#: More than a walk can have.
+_MAX_ITEMS = 1 << 40
+PageSizeField = Annotated[
+    int,
+    msgspec.Meta(ge=1, le=MAX_PAGE_ITEMS, description="Maximum number of edges and column hops in the response."),
+]
 AsOfField = Annotated[
     datetime | None,
     msgspec.Meta(
@@ -108,20 +116,39 @@ class ColumnHopResult(msgspec.Struct, frozen=True):
 
 
 class LineageResult(msgspec.Struct, frozen=True):
-    """The edges of a walk, and the limit that truncated it, if any."""
+    """A page of the edges of a walk and their column hops, and the limit that truncated them, if any."""
 
     start: NodeReference
     edges: list[EdgeResult]
     columns: list[ColumnHopResult]
     cut: Truncation | None
+    #: Cursor of the next page; null on the last page.
+    next: str | None = None
 
 
 class ColumnLineageResult(msgspec.Struct, frozen=True):
-    """The hops from a column, and the limit that truncated the walk, if any."""
+    """A page of the hops from a column, and the limit that truncated them, if any."""
 
     start: ColumnReference
     hops: list[ColumnHopResult]
     cut: Truncation | None
+    #: Cursor of the next page; null on the last page.
+    next: str | None = None
+
+
+class PageBounds(NamedTuple):
+    """The part of the items of a walk that is returned. The walk is repeated for each page."""
+
+    start: int
+    end: int
+
+    @classmethod
+    def after(cls, cursor: str | None, limit: int) -> Self:
+        (start,) = parse_cursor(cursor, tuple[Annotated[int, msgspec.Meta(ge=0, le=_MAX_ITEMS)]]) or (0,)
+        return cls(start, start + limit)
+
+    def next_cursor(self, item_count: int) -> str | None:
+        return format_cursor([self.end]) if item_count > self.end else None
 
 
 class LineageQuery(DatasetSubjectQuery[LineageResult], frozen=True, kw_only=True):
@@ -140,22 +167,33 @@ class LineageQuery(DatasetSubjectQuery[LineageResult], frozen=True, kw_only=True
         bool, msgspec.Meta(description="Include edges that the last complete runs of their jobs did not report.")
     ] = False
     most: MaxEdgesField = MAX_EDGES
+    limit: PageSizeField = MAX_PAGE_ITEMS
+    after: Cursor = None
 
     def run(self, ctx: QueryContext) -> LineageResult:
+        page = PageBounds.after(self.after, self.limit)
         start = self.group_id(ctx)
         until = _until_micros(self.as_of)
         graph = ctx.graph(self.granularity, until, retired=self.retired)
         walks = [walk(graph, start, direction, self.depth, self.most) for direction in _DIRECTIONS[self.direction]]
         edges = list(dict.fromkeys(edge for lineage_walk in walks for edge in lineage_walk.edges))
-        dataset_pairs = {(edge.source, edge.target) for edge in edges if edge.source}
-        hops = ColumnLineageWalker(ctx.db, ctx.org, until).hops_between(dataset_pairs) if self.columns else []
-        versions = _RunVersions(ctx.db, ctx.org, edges if self.granularity == "run" else [])
+        # One more hop than the page has room for tells whether there is another page.
+        hops = self._column_hops(ctx, edges, page.end + 1 - len(edges)) if self.columns else []
+        page_edges = edges[page.start : page.end]
+        page_hops = hops[max(0, page.start - len(edges)) : max(0, page.end - len(edges))]
+        versions = _RunVersions(ctx.db, ctx.org, page_edges if self.granularity == "run" else [])
+        next_cursor = page.next_cursor(len(edges) + len(hops))
         return LineageResult(
             node_reference(start, graph.dataset_name(start)),
-            _edge_results(graph, edges, versions),
-            hop_results(graph, hops),
-            _truncation(walks),
+            _edge_results(graph, page_edges, versions),
+            hop_results(graph, page_hops),
+            "size" if next_cursor else _truncation(walks),
+            next_cursor,
         )
+
+    def _column_hops(self, ctx: QueryContext, edges: Iterable[Edge], limit: int) -> list[ColumnHop]:
+        dataset_pairs = {(edge.source, edge.target) for edge in edges if edge.source}
+        return ColumnLineageWalker(ctx.db, ctx.org, _until_micros(self.as_of)).hops_between(dataset_pairs, limit)
 
 
 class ColumnLineageQuery(DatasetSubjectQuery[ColumnLineageResult], frozen=True, kw_only=True):
@@ -168,15 +206,24 @@ class ColumnLineageQuery(DatasetSubjectQuery[ColumnLineageResult], frozen=True, 
     depth: DepthField = 5
     as_of: AsOfField = None
     most: MaxEdgesField = MAX_EDGES
+    limit: PageSizeField = MAX_PAGE_ITEMS
+    after: Cursor = None
 
     def run(self, ctx: QueryContext) -> ColumnLineageResult:
+        page = PageBounds.after(self.after, self.limit)
         graph = ctx.graph()
         start = (self.group_id(ctx), self.field)
         require_column(ctx, *start)
         walker = ColumnLineageWalker(ctx.db, ctx.org, _until_micros(self.as_of))
         walks = [walker.walk(start, direction, self.depth, self.most) for direction in _DIRECTIONS[self.direction]]
-        hops = dict.fromkeys(hop for column_walk in walks for hop in column_walk.hops)
-        return ColumnLineageResult(_column_reference(graph, start), hop_results(graph, hops), _truncation(walks))
+        hops = list(dict.fromkeys(hop for column_walk in walks for hop in column_walk.hops))
+        next_cursor = page.next_cursor(len(hops))
+        return ColumnLineageResult(
+            _column_reference(graph, start),
+            hop_results(graph, hops[page.start : page.end]),
+            "size" if next_cursor else _truncation(walks),
+            next_cursor,
+        )
 
 
 def _truncation(walks: Iterable[LineageWalk | ColumnWalk]) -> Truncation | None:

@@ -103,11 +103,11 @@ class Page(msgspec.Struct, Generic[T], frozen=True):
 def paginate(rows: Sequence[T], limit: int, key: Callable[[T], Sequence[Any]]) -> tuple[list[T], str | None]:
     """Return the first `limit` rows and, if there are more, the cursor of the next page: the last row's key."""
     page = list(rows[:limit])
-    next_cursor = _format_cursor(key(page[-1])) if len(rows) > limit else None
+    next_cursor = format_cursor(key(page[-1])) if len(rows) > limit else None
     return page, next_cursor
 
 
-def _format_cursor(key: Sequence[Any]) -> str:
+def format_cursor(key: Sequence[Any]) -> str:
     return base64.urlsafe_b64encode(msgspec.json.encode(key)).decode().rstrip("=")
 
 

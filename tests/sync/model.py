@@ -212,7 +212,7 @@ class _StoreRows:
             if self._logical_job(item) == job and item.reporting_job in self.sql
         ]
         source_columns: dict[str, set[str]] = {}
-        for hop in ColumnLineageWalker(self._store.db, "default").hops_between([(source, target)]):
+        for hop in ColumnLineageWalker(self._store.db, "default").hops_between([(source, target)], limit=100_000):
             if hop.source[1] in self.columns.get(source, ()) and hop.target[1] in self.columns.get(target, ()):
                 target_column = f"{self.tables[target]}.{hop.target[1]}"
                 source_columns.setdefault(target_column, set()).add(f"{self.tables[source]}.{hop.source[1]}")

@@ -42,6 +42,8 @@ JOIN lineage_set x ON x.org_id = n.org_id AND x.set_id = CASE WHEN n.explicit TH
 WHERE n.rn = 1
 """
 
+_TARGETS_PER_LOOKUP = 64
+
 #: A column: group id of its dataset, and its name; an empty name stands for the whole dataset.
 ColumnKey = tuple[bytes, str]
 
@@ -102,11 +104,17 @@ class ColumnLineageWalker:
                 break
         return ColumnWalk(start, hops, "depth" if frontier else None)
 
-    def hops_between(self, pairs: Collection[tuple[bytes, bytes]]) -> list[ColumnHop]:
-        """List the active hops between pairs of source and target dataset."""
+    def hops_between(self, pairs: Collection[tuple[bytes, bytes]], limit: int) -> list[ColumnHop]:
+        """List the first active hops between pairs of source and target dataset, ordered by target."""
         dataset_pairs = set(pairs)
-        hops = self._fetch_hops(_INTO, {target for _, target in dataset_pairs})
-        return sorted(hop for hop in hops if hop.datasets in dataset_pairs)
+        targets = sorted({target for _, target in dataset_pairs})
+        hops: list[ColumnHop] = []
+        for start in range(0, len(targets), _TARGETS_PER_LOOKUP):
+            if len(hops) >= limit:
+                break
+            batch_hops = self._fetch_hops(_INTO, set(targets[start : start + _TARGETS_PER_LOOKUP]))
+            hops += sorted(hop for hop in batch_hops if hop.datasets in dataset_pairs)
+        return hops[:limit]
 
     def _fetch_hops(self, sql: str, datasets: set[bytes]) -> set[ColumnHop]:
         """Fetch the active hops into or out of datasets."""
