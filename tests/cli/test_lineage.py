@@ -89,6 +89,7 @@ def test_json_output(run_cli: RunCli) -> None:
             }
         ],
         "cut": None,
+        "next": None,
     }  # fmt: skip
 
 
