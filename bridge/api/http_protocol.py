@@ -34,6 +34,7 @@ class LimitedProtocol(HttpToolsProtocol):
         super().__init__(*args, **kwargs)
         self._has_progressed = False
         self._pending_responses = 0
+        self._first_chunk_bytes = self._chunk_bytes = 0
         self._unparsed_bytes = 0
         self._unsent_bytes = 0
         self._progress_at = self.loop.time()
@@ -47,6 +48,7 @@ class LimitedProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Parse data. The parser buffers what completes neither a head nor a part of a body, so that is limited."""
         self._has_progressed = False
+        self._chunk_bytes = len(data)
         super().data_received(data)
         if self._has_progressed:
             self._unparsed_bytes = 0
@@ -59,14 +61,18 @@ class LimitedProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self._has_progressed = True
+        self._first_chunk_bytes = self._chunk_bytes
 
     def on_headers_complete(self) -> None:
         self._has_progressed = True
-        size = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
-        if size > MAX_HEAD_BYTES:
+        received_bytes = self._first_chunk_bytes + self._unparsed_bytes + self._chunk_bytes
+        if received_bytes > MAX_HEAD_BYTES and self._head_bytes() > MAX_HEAD_BYTES:
             self.app = _respond_head_too_large
             self.url = b"/"  # a longer one cannot be parsed
         super().on_headers_complete()
+
+    def _head_bytes(self) -> int:
+        return len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
 
     def on_body(self, body: bytes) -> None:
         self._has_progressed = True

@@ -1,6 +1,5 @@
 """Authorizes, reads, decompresses and commits request bodies."""
 
-import asyncio
 import zlib
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -11,6 +10,7 @@ from starlette.types import Receive
 
 from bridge.api.auth import Authorizer
 from bridge.api.body_budget import BodyBudget, BodyMemory
+from bridge.api.deadline import Deadline
 from bridge.api.metrics import Metrics
 from bridge.api.problem import problem
 from bridge.errors import Overloaded
@@ -80,6 +80,7 @@ class Intake:
         self._authorizer = authorizer
         self._metrics = metrics
         self._bodies = BodyBudget()
+        self._deadline = Deadline()
         self._max_body = int(limits.max_body_mb * _MEGABYTE)
         self._max_decompressed = int(limits.max_unpacked_mb * _MEGABYTE)
 
@@ -150,8 +151,7 @@ class Intake:
         Items that are not committed in time may still be stored later, which does no harm if they are sent again.
         """
         try:
-            async with asyncio.timeout(COMMIT_SECONDS):
-                await self._committer.commit(items)
+            await self._deadline.wait(self._committer.commit(items), COMMIT_SECONDS)
         except TransientError as error:
             return self._unavailable_response(error)
         except TimeoutError:

@@ -68,6 +68,14 @@ def test_size_of_head_is_limited(tmp_path: Path, size: int, expected: int, value
             assert b"application/problem+json" in response
 
 
+def test_size_of_head_in_several_parts_is_limited(tmp_path: Path) -> None:
+    with serving(settings_for(tmp_path)) as server, server.connect() as connection:
+        for part in (_GET + b"X: " + b"x" * 40_000, b"y" * 20_000, b"z" * 8_000 + b"\r\n\r\n"):
+            connection.sendall(part)
+            time.sleep(0.1)
+        assert status_of(connection.recv(1000)) == 431
+
+
 def test_many_small_chunks_of_a_body_are_accepted(tmp_path: Path) -> None:
     body = b"".join(b"1\r\n%c\r\n" % byte for byte in as_bytes(run_event(job="j" * 30_000)))
     with serving(settings_for(tmp_path)) as server, server.connect() as connection:
