@@ -10,7 +10,9 @@ from bridge.intake.feed_rows import FeedRowReader
 from bridge.intake.file_follower import FileFollower, Item
 from bridge.intake.group_commit import GroupCommitter
 from bridge.intake.legacy import LegacyReader
+from bridge.intake.redaction import StoreRedaction
 from bridge.settings.model import Settings
+from bridge.store.database import Database
 from mappers.legacy.names import LegacyNamespaces
 from mappers.openlineage.event import EventLimits
 from mappers.openlineage.row_builder import MappingOptions
@@ -56,6 +58,11 @@ def make_file_follower(
         poll_seconds=intake.tail_poll_seconds,
         on_item=on_item,
     )
+
+
+def make_store_redaction(settings: Settings, db: Database) -> StoreRedaction:
+    """Build the redaction of a store that is open for writing."""
+    return StoreRedaction(db, settings.org, make_event_reader(settings), make_writer_on(settings, db))
 
 
 def make_event_importer(settings: Settings) -> EventImporter:

@@ -12,7 +12,7 @@ COMMAND_GROUPS = {
     "Governance": ("governance",),
     "Processes and versions": ("process", "dataset"),
     "Legacy": ("autosys", "feed"),
-    "Operate": ("doctor", "config", "keys", "schema", "completion", "version"),
+    "Operate": ("doctor", "config", "keys", "redact", "schema", "completion", "version"),
 }
 
 

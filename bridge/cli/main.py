@@ -41,6 +41,7 @@ from bridge.cli.impact import impact
 from bridge.cli.import_events import import_events
 from bridge.cli.options import EXIT_CONFLICT, accept_old_options
 from bridge.cli.output import echo
+from bridge.cli.redact import redact
 from bridge.cli.search import search
 from bridge.cli.show import show
 
@@ -69,6 +70,7 @@ app.command()(service.version)
 app.command()(completion)
 app.command(cls=accept_old_options(again="restart"))(ingest.ingest)
 app.command()(tail.tail)
+app.command()(redact)
 app.add_typer(rejected.rejected, name="rejected")
 app.command()(show)
 app.command(cls=accept_old_options(most="max_edges"))(lineage.lineage)

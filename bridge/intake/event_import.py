@@ -11,7 +11,8 @@ from bridge.store.event_log import IncomingEvent, RejectedInput
 from bridge.store.writer import Writer
 from mappers.canonical.identity import digest
 from mappers.errors import InputTooLarge, InvalidInput
-from mappers.openlineage.event import NO_LIMITS, Event, parse_event
+from mappers.openlineage.event import NO_LIMITS, Event, parse_event, parse_unredacted_event
+from mappers.openlineage.redaction import redact_input
 from mappers.timestamps import from_datetime
 
 _STORED_EVENTS = """
@@ -209,14 +210,18 @@ def _parse_item(line: bytes) -> _ImportedEvent | RejectedInput:
     if payload is None:
         raise InvalidInput("an event without its payload")
     event = parse_event(payload, NO_LIMITS)
-    if event.event_hash != hash_:
+    # The exporting store may have stored the secrets of the event.
+    exported_event = parse_unredacted_event(payload, NO_LIMITS) if event.redacted_body else event
+    if hash_ not in {event.event_hash, exported_event.event_hash}:
         raise InvalidInput("the event was modified after the export: its hash differs")
-    return _ImportedEvent(exported_line, payload, event)
+    return _ImportedEvent(exported_line, event.redacted_body or payload, event)
 
 
 def _build_rejection(line: ExportedRejection, payload: bytes | None, hash_: bytes) -> RejectedInput:
     if payload and digest(line.source.encode() + b"\0" + payload) != hash_:
         raise InvalidInput("the input was modified after the export: its hash differs")
+    if payload and (redacted_payload := redact_input(payload)) != payload:
+        payload, hash_ = redacted_payload, digest(line.source.encode() + b"\0" + redacted_payload)
     return RejectedInput(
         payload, hash_, line.reason, line.path, from_datetime(line.last_at), line.source,
         receipts=line.receipts, first_at=from_datetime(line.first_at), size=line.size,

@@ -10,6 +10,7 @@ from mappers.canonical.identity import digest
 from mappers.errors import InputTooLarge, InvalidInput
 from mappers.openlineage.event import Event, EventLimits, parse_event
 from mappers.openlineage.event_mapper import map_event
+from mappers.openlineage.redaction import redact_input, redact_text
 from mappers.openlineage.row_builder import MappingOptions
 
 _log = structlog.get_logger()
@@ -32,7 +33,7 @@ class EventReader:
             return self.reject(payload, source, error)
         except RecursionError:
             return self.reject(payload, source, InvalidInput("nested too deeply"))
-        return self.map(event, payload, source, received_at, historical=historical)
+        return self.map(event, event.redacted_body or payload, source, received_at, historical=historical)
 
     def map(self, event: Event, payload: bytes, source: str, received_at: int, *, historical: bool) -> IncomingEvent:
         """Map a parsed event. An event that cannot be mapped is returned with the failure."""
@@ -51,12 +52,13 @@ class EventReader:
         return self.reject(payload, source, InvalidInput(rejected_input.reason, rejected_input.path))
 
     def reject(self, payload: bytes, source: str, error: InvalidInput | InputTooLarge) -> RejectedInput:
-        """Build a RejectedInput for invalid bytes.
+        """Build a RejectedInput for invalid bytes, without the secrets in them.
 
         The hash covers bytes and source, because the same bytes may mean something else in another source. If the
         input was too large to be received, the reason is hashed instead of the bytes.
         """
         reason, path = (error.reason, error.path) if isinstance(error, InvalidInput) else (str(error), "")
+        payload, reason = redact_input(payload), redact_text(reason)
         payload_hash = digest(source.encode() + b"\0" + (payload or reason.encode(errors="replace")))
         return RejectedInput(
             payload, payload_hash, reason, path, self._clock(), source, isinstance(error, InputTooLarge)

@@ -112,6 +112,12 @@ def mark_all(db: Database, org: str, target: str, now: int) -> None:
     _mark_profiles(db, org, target, now)
 
 
+def mark_before_removal(db: Database, org: str) -> None:
+    """Mark everything for each enabled target in the open transaction, before it is removed from the store."""
+    for (target,) in db.fetch_all(_TARGETS, org):
+        db.execute(_MARK_ALL, org, target, now_micros())
+
+
 def _mark_profiles(db: Database, org: str, target: str, now: int) -> None:
     """Mark all profiles. Their keys are pairs of ids, which the two databases concatenate with different SQL."""
     keys: set[bytes] = set()

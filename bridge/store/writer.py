@@ -175,15 +175,25 @@ class Writer:
             stored_rows = self._write_in_transaction(changes, group, positions)
             return StagedGroup(changes, stored_rows, stack.pop_all())
 
+    def merge_again(self, changes: Reducer, replacements: Sequence[IncomingEvent | RejectedInput]) -> None:
+        """Merge logged events in the open transaction, and log replacements of inputs without counting them again."""
+        self._write_in_transaction(changes, replacements, (), is_counted=True)
+
     def _write_in_transaction(
-        self, changes: Reducer, group: Sequence[IncomingEvent | RejectedInput], positions: Sequence[FilePosition]
+        self,
+        changes: Reducer,
+        group: Sequence[IncomingEvent | RejectedInput],
+        positions: Sequence[FilePosition],
+        *,
+        is_counted: bool = False,
     ) -> list[_StoredRow]:
         """Write a group in the open transaction. Return the rows to cache once they are committed."""
         stored_rows: list[_StoredRow] = []
         new_symlinks = self._identity_groups.find_new_symlinks(changes)
         self._append_events([item for item in group if isinstance(item, IncomingEvent)])
         self._append_rejected([item for item in group if isinstance(item, RejectedInput)])
-        self._count_inputs(group)
+        if not is_counted:
+            self._count_inputs(group)
         for row_class in TABLES.values():
             rows = changes.rows(row_class)
             if row_class in _CACHED_CLASSES:

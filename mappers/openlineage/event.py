@@ -9,13 +9,24 @@ import msgspec
 from mappers.canonical.identity import digest
 from mappers.canonical_json import canonical_json, decode_json
 from mappers.errors import InputTooLarge, InvalidInput
-from mappers.openlineage.facet_parser import ParsedDataset, ParsedFacet, parse_dataset, parse_facets
+from mappers.openlineage.facet_parser import (
+    ParsedDataset,
+    ParsedFacet,
+    may_facet_contain_secrets,
+    parse_dataset,
+    parse_facets,
+)
 from mappers.openlineage.facets import SymlinksFacet
+from mappers.openlineage.redaction import may_contain_secrets, redact_event
 from mappers.timestamps import parse_timestamp
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 _NUL = re.compile(rb"(?<!\\)((?:\\\\)*)\\u0000")
 _EVENT_TYPES = frozenset({"START", "RUNNING", "COMPLETE", "ABORT", "FAIL", "OTHER"})
+_EVENT_MEMBERS = frozenset(
+    {"eventTime", "eventType", "producer", "schemaURL", "run", "job", "dataset", "inputs", "outputs"}
+)
+_RUN_MEMBERS, _JOB_MEMBERS = frozenset({"runId", "facets"}), frozenset({"namespace", "name", "facets"})
 _JSON_SPACE = b" \t\r\n"
 
 
@@ -46,6 +57,8 @@ class Event(NamedTuple):
     dataset: ParsedDataset | None
     event_hash: bytes
     notes: tuple[str, ...]
+    #: The event without its secrets, if it contained any. All other fields are derived from it.
+    redacted_body: bytes | None = None
 
 
 class _RunJson(msgspec.Struct):
@@ -76,7 +89,22 @@ _any_decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
 
 
 def parse_event(body: bytes, limits: EventLimits = EventLimits()) -> Event:  # noqa: B008 - an immutable tuple
-    """Parse an event; raises InvalidInput with the offending field, or InputTooLarge if a limit is exceeded."""
+    """Parse an event without its secrets.
+
+    Raises InvalidInput with the offending field, or InputTooLarge if a limit is exceeded.
+    """
+    event, document = _parse(body, limits)
+    if _may_contain_secrets(event, document) and (redacted_body := redact_event(body)) is not body:
+        return _parse(redacted_body, limits)[0]._replace(redacted_body=redacted_body)
+    return event
+
+
+def parse_unredacted_event(body: bytes, limits: EventLimits) -> Event:
+    """Parse an event with its secrets."""
+    return _parse(body, limits)[0]
+
+
+def _parse(body: bytes, limits: EventLimits) -> tuple[Event, dict[str, Any]]:
     notes: list[str] = []
     body = _replace_nul(body.removeprefix(b"\xef\xbb\xbf").strip(_JSON_SPACE), notes)
     if not body.startswith(b"{"):
@@ -97,7 +125,7 @@ def parse_event(body: bytes, limits: EventLimits = EventLimits()) -> Event:  # n
     outputs = _parse_datasets(envelope.outputs, "outputs", notes, limits) if job else []
     dataset = _parse_dataset(bytes(envelope.dataset), "dataset", notes, limits) if not job else None
     _check_identifiers([*inputs, *outputs, *([dataset] if dataset else [])], limits)
-    return Event(
+    event = Event(
         micros=micros,
         event_type=_event_type(envelope, notes),
         producer=envelope.producer,
@@ -112,6 +140,35 @@ def parse_event(body: bytes, limits: EventLimits = EventLimits()) -> Event:  # n
         event_hash=_event_hash(document, micros),
         notes=tuple(notes),
     )
+    return event, document
+
+
+def _may_contain_secrets(event: Event, document: dict[str, Any]) -> bool:
+    """Check quickly whether an event needs a closer look.
+
+    Most datasets and facets occur in many events and are checked once. Irregular events are checked as a whole.
+    """
+    run, job = document.get("run") or {}, document.get("job") or {}
+    is_regular = (
+        document.keys() <= _EVENT_MEMBERS
+        and run.keys() <= _RUN_MEMBERS
+        and job.keys() <= _JOB_MEMBERS
+        and len(run.get("facets") or ()) == len(event.run_facets)
+        and len(job.get("facets") or ()) == len(event.job_facets)
+        and len(document.get("inputs") or ()) == len(event.inputs)
+        and len(document.get("outputs") or ()) == len(event.outputs)
+        and ("dataset" in document) == (event.dataset is not None)
+    )
+    if not is_regular:
+        return True
+    for dataset in (*event.inputs, *event.outputs, *([event.dataset] if event.dataset else ())):
+        if dataset.may_contain_secrets:
+            return True
+    for facet in (*event.run_facets.values(), *event.job_facets.values()):
+        if may_facet_contain_secrets(facet):
+            return True
+    texts = (event.producer, event.schema_url, *(event.job or ()), run.get("runId"), document.get("eventType"))
+    return may_contain_secrets("\n".join(filter(None, texts)).encode(errors="replace"))
 
 
 def normalize_run_uuid(run_id: str, job: tuple[str, str], notes: list[str]) -> str:

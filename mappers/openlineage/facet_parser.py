@@ -14,6 +14,7 @@ from mappers.canonical.identity import digest
 from mappers.canonical_json import canonical_json, decode_json
 from mappers.errors import InvalidInput
 from mappers.openlineage.facets import FACET_TYPES
+from mappers.openlineage.redaction import may_contain_secrets
 
 F = TypeVar("F")
 
@@ -47,6 +48,7 @@ class ParsedDataset(NamedTuple):
     input_facets: dict[str, ParsedFacet]
     output_facets: dict[str, ParsedFacet]
     notes: tuple[str, ...]
+    may_contain_secrets: bool = False
 
 
 class _DatasetJson(msgspec.Struct):
@@ -65,6 +67,14 @@ def parse_facet(name: str, raw: bytes) -> ParsedFacet | None:
     if len(raw) > _CACHED_BYTES:
         return _parse_facet.__wrapped__(name, raw)
     return _parse_facet(name, raw)
+
+
+def may_facet_contain_secrets(facet: ParsedFacet) -> bool:
+    """Return whether a facet must be checked for secrets."""
+    return may_contain_secrets(facet.raw) if len(facet.raw) > _CACHED_BYTES else _may_facet_contain_secrets(facet.raw)
+
+
+_may_facet_contain_secrets = lru_cache(maxsize=4096)(may_contain_secrets)
 
 
 @lru_cache(maxsize=4096)
@@ -124,6 +134,7 @@ def _parse_dataset(raw: bytes) -> ParsedDataset:
         parse_facets(dataset.inputFacets, "inputFacets", notes),
         parse_facets(dataset.outputFacets, "outputFacets", notes),
         tuple(notes),
+        may_contain_secrets(raw),
     )
 
 
