@@ -1,5 +1,6 @@
 """Names are stored and returned unchanged, with any characters and length."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -157,4 +158,5 @@ def test_file_with_long_path_is_ingested_once(store: Store, tmp_path: Path) -> N
 
 def _escaped(text: str) -> str:
     """A name as printed in the tree, with escaped control characters."""
-    return "".join(c if c >= " " and not "\x7f" <= c <= "\x9f" else c.encode("unicode_escape").decode() for c in text)
+    controls = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+    return controls.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
