@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Literal, NamedTuple, Self
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -136,19 +136,12 @@ class ColumnLineageResult(msgspec.Struct, frozen=True):
     next: str | None = None
 
 
-class PageBounds(NamedTuple):
-    """The part of the items of a walk that is returned. The walk is repeated for each page."""
+class _PageCursor(msgspec.Struct, frozen=True, array_like=True):
+    """Number of preceding items; the target from which on to look up hops, and the number of hops before it."""
 
-    start: int
-    end: int
-
-    @classmethod
-    def after(cls, cursor: str | None, limit: int) -> Self:
-        (start,) = parse_cursor(cursor, tuple[Annotated[int, msgspec.Meta(ge=0, le=_MAX_ITEMS)]]) or (0,)
-        return cls(start, start + limit)
-
-    def next_cursor(self, item_count: int) -> str | None:
-        return format_cursor([self.end]) if item_count > self.end else None
+    offset: Annotated[int, msgspec.Meta(ge=0, le=_MAX_ITEMS)] = 0
+    first_target: bytes = b""
+    skipped_hops: Annotated[int, msgspec.Meta(ge=0, le=_MAX_ITEMS)] = 0
 
 
 class LineageQuery(DatasetSubjectQuery[LineageResult], frozen=True, kw_only=True):
@@ -171,18 +164,22 @@ class LineageQuery(DatasetSubjectQuery[LineageResult], frozen=True, kw_only=True
     after: Cursor = None
 
     def run(self, ctx: QueryContext) -> LineageResult:
-        page = PageBounds.after(self.after, self.limit)
+        cursor = parse_cursor(self.after, _PageCursor) or _PageCursor()
+        end = cursor.offset + self.limit
         start = self.group_id(ctx)
         until = _until_micros(self.as_of)
         graph = ctx.graph(self.granularity, until, retired=self.retired)
         walks = [walk(graph, start, direction, self.depth, self.most) for direction in _DIRECTIONS[self.direction]]
         edges = list(dict.fromkeys(edge for lineage_walk in walks for edge in lineage_walk.edges))
         # One more hop than the page has room for tells whether there is another page.
-        hops = self._column_hops(ctx, edges, page.end + 1 - len(edges)) if self.columns else []
-        page_edges = edges[page.start : page.end]
-        page_hops = hops[max(0, page.start - len(edges)) : max(0, page.end - len(edges))]
+        hops_start = len(edges) + cursor.skipped_hops
+        hops = self._column_hops(ctx, edges, end + 1 - hops_start, cursor.first_target) if self.columns else []
+        page_edges = edges[cursor.offset : end]
+        page_hops = hops[max(0, cursor.offset - hops_start) : max(0, end - hops_start)]
         versions = _RunVersions(ctx.db, ctx.org, page_edges if self.granularity == "run" else [])
-        next_cursor = page.next_cursor(len(edges) + len(hops))
+        next_cursor = None
+        if hops_start + len(hops) > end:
+            next_cursor = format_cursor(_next_cursor(end, hops, page_hops, cursor.skipped_hops))
         return LineageResult(
             node_reference(start, graph.dataset_name(start)),
             _edge_results(graph, page_edges, versions),
@@ -191,9 +188,12 @@ class LineageQuery(DatasetSubjectQuery[LineageResult], frozen=True, kw_only=True
             next_cursor,
         )
 
-    def _column_hops(self, ctx: QueryContext, edges: Iterable[Edge], limit: int) -> list[ColumnHop]:
+    def _column_hops(
+        self, ctx: QueryContext, edges: Iterable[Edge], limit: int, first_target: bytes
+    ) -> list[ColumnHop]:
         dataset_pairs = {(edge.source, edge.target) for edge in edges if edge.source}
-        return ColumnLineageWalker(ctx.db, ctx.org, _until_micros(self.as_of)).hops_between(dataset_pairs, limit)
+        walker = ColumnLineageWalker(ctx.db, ctx.org, _until_micros(self.as_of))
+        return walker.hops_between(dataset_pairs, limit, first_target)
 
 
 class ColumnLineageQuery(DatasetSubjectQuery[ColumnLineageResult], frozen=True, kw_only=True):
@@ -210,20 +210,30 @@ class ColumnLineageQuery(DatasetSubjectQuery[ColumnLineageResult], frozen=True, 
     after: Cursor = None
 
     def run(self, ctx: QueryContext) -> ColumnLineageResult:
-        page = PageBounds.after(self.after, self.limit)
+        cursor = parse_cursor(self.after, _PageCursor) or _PageCursor()
+        end = cursor.offset + self.limit
         graph = ctx.graph()
         start = (self.group_id(ctx), self.field)
         require_column(ctx, *start)
         walker = ColumnLineageWalker(ctx.db, ctx.org, _until_micros(self.as_of))
         walks = [walker.walk(start, direction, self.depth, self.most) for direction in _DIRECTIONS[self.direction]]
         hops = list(dict.fromkeys(hop for column_walk in walks for hop in column_walk.hops))
-        next_cursor = page.next_cursor(len(hops))
+        next_cursor = format_cursor(_PageCursor(end)) if len(hops) > end else None
         return ColumnLineageResult(
             _column_reference(graph, start),
-            hop_results(graph, hops[page.start : page.end]),
+            hop_results(graph, hops[cursor.offset : end]),
             "size" if next_cursor else _truncation(walks),
             next_cursor,
         )
+
+
+def _next_cursor(end: int, hops: list[ColumnHop], page_hops: list[ColumnHop], skipped_hops: int) -> _PageCursor:
+    """Continue the lookup of hops at the target of the last hop of a page."""
+    if not page_hops:
+        return _PageCursor(end)
+    last_target, _ = page_hops[-1].target
+    preceding_hops = next(index for index, hop in enumerate(hops) if hop.target[0] == last_target)
+    return _PageCursor(end, last_target, skipped_hops + preceding_hops)
 
 
 def _truncation(walks: Iterable[LineageWalk | ColumnWalk]) -> Truncation | None:

@@ -107,7 +107,7 @@ def paginate(rows: Sequence[T], limit: int, key: Callable[[T], Sequence[Any]]) -
     return page, next_cursor
 
 
-def format_cursor(key: Sequence[Any]) -> str:
+def format_cursor(key: Sequence[Any] | msgspec.Struct) -> str:
     return base64.urlsafe_b64encode(msgspec.json.encode(key)).decode().rstrip("=")
 
 

@@ -42,7 +42,8 @@ JOIN lineage_set x ON x.org_id = n.org_id AND x.set_id = CASE WHEN n.explicit TH
 WHERE n.rn = 1
 """
 
-_TARGETS_PER_LOOKUP = 64
+#: Targets per lookup: few at first, because a target can have hundreds of thousands of hops.
+_FIRST_BATCH, _MAX_BATCH = 4, 512
 
 #: A column: group id of its dataset, and its name; an empty name stands for the whole dataset.
 ColumnKey = tuple[bytes, str]
@@ -104,17 +105,20 @@ class ColumnLineageWalker:
                 break
         return ColumnWalk(start, hops, "depth" if frontier else None)
 
-    def hops_between(self, pairs: Collection[tuple[bytes, bytes]], limit: int) -> list[ColumnHop]:
-        """List the first active hops between pairs of source and target dataset, ordered by target."""
+    def hops_between(
+        self, pairs: Collection[tuple[bytes, bytes]], limit: int, first_target: bytes = b""
+    ) -> list[ColumnHop]:
+        """List active hops between pairs of source and target dataset, ordered by target, from a target on."""
         dataset_pairs = set(pairs)
-        targets = sorted({target for _, target in dataset_pairs})
+        targets = sorted({target for _, target in dataset_pairs if target >= first_target})
         hops: list[ColumnHop] = []
-        for start in range(0, len(targets), _TARGETS_PER_LOOKUP):
-            if len(hops) >= limit:
-                break
-            batch_hops = self._fetch_hops(_INTO, set(targets[start : start + _TARGETS_PER_LOOKUP]))
+        batch_size = _FIRST_BATCH
+        while targets and len(hops) < limit:
+            batch, targets = targets[:batch_size], targets[batch_size:]
+            batch_hops = self._fetch_hops(_INTO, set(batch))
             hops += sorted(hop for hop in batch_hops if hop.datasets in dataset_pairs)
-        return hops[:limit]
+            batch_size = min(2 * batch_size, _MAX_BATCH) if len(batch_hops) < _MAX_BATCH else _FIRST_BATCH
+        return hops[: max(0, limit)]
 
     def _fetch_hops(self, sql: str, datasets: set[bytes]) -> set[ColumnHop]:
         """Fetch the active hops into or out of datasets."""
