@@ -21,6 +21,7 @@ from bridge.store.writer import Writer
 from connectors.errors import ConfigError, Unreachable
 from mappers.errors import InvalidInput
 from mappers.legacy.feed import normalize_row
+from mappers.redaction import redact_command
 
 if TYPE_CHECKING:
     from sqlalchemy import URL, Engine
@@ -160,7 +161,7 @@ class FeedPoller:
 
 
 def _first_line(error: Exception) -> str:
-    return str(error).splitlines()[0]
+    return redact_command(str(error).splitlines()[0])
 
 
 def _type_name(value: Any) -> str:

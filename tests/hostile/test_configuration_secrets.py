@@ -182,3 +182,14 @@ def test_path_of_webhook_is_neither_stored_nor_logged(
         (stored_url,) = store.execute("SELECT url FROM sync_target").fetchone()
     assert SECRET not in result.output + str(result.exception) + str(capfd.readouterr())
     assert re.fullmatch(r"https://127\.0\.0\.1:9/\*\*\*-[0-9a-f]{12}", stored_url)
+
+
+@pytest.mark.parametrize(
+    "url", ["postgresql//u:SECRETXX@h/d", "nothing://u:SECRETXX@h/d", "postgresql://u:SECRETXX@127.0.0.1:9/d", "u:SECRETXX@h"]
+)  # fmt: skip
+def test_url_of_a_feed_is_not_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    monkeypatch.setenv("LINEAGE_BRIDGE__STORE__URL", f"sqlite:///{tmp_path}/a.db")
+    poll = ["feed", "poll", "jobs", "--database", url, "--query", "SELECT 1 AS a", "--watermark", "a"]
+    result = CliRunner().invoke(app, poll)
+    assert result.exception is not None
+    assert SECRET not in result.output + str(result.exception)

@@ -23,6 +23,7 @@ from bridge.store.writer import Writer
 from mappers.openlineage import event as event_module
 from mappers.openlineage.event import NO_LIMITS, parse_event, parse_unredacted_event
 from mappers.openlineage.redaction import may_contain_secrets, redact_event, redact_name, redact_text
+from tests.api.service import RunningService, settings_for
 from tests.commands import create_store
 from tests.contract.targets import TARGETS
 from tests.factories import (
@@ -336,3 +337,35 @@ def test_redact_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert run(app, ["redact", "--existing"]).stdout == "redacted 0 events and 0 rejected inputs\n"
     assert SECRET.encode() not in b"".join(path.read_bytes() for path in tmp_path.glob(f"{file.name}*"))
     assert "postgres://db:5432 t" in run(app, ["search", "t"]).stdout
+
+
+@pytest.mark.parametrize("path", ["/lineage", "/lineage/batch", "/openlineage/lineage", "/openlineage/lineage/batch"])
+def test_secrets_are_not_answered(tmp_path: Path, path: str) -> None:
+    """Accepted events, rejected events and unreadable bodies, over every route for events."""
+    with RunningService(settings_for(tmp_path)) as service:
+        for event in EVENTS.values():
+            body = as_bytes(event)
+            service.post(b"[" + body + b"]" if path == "/lineage/batch" else body, path=f"/api/v1{path}")
+        for body in REJECTED:
+            assert SECRET not in service.post(body, path=f"/api/v1{path}").text
+        for query in ("events?limit=500", "runs?limit=500", "search?q=t", "namespaces"):
+            response = service.get(f"/api/v1/{query}")
+            assert response.status_code == 200
+            assert SECRET not in response.text
+    env = {"LINEAGE_BRIDGE__STORE__URL": service.settings.store.url}
+    for command in ("export --events", "export --canonical", "rejected list", "events", "rejected retry"):
+        result = CliRunner(env=env).invoke(app, command.split())
+        assert SECRET not in result.output
+    assert SECRET.encode() not in b"".join(file.read_bytes() for file in tmp_path.iterdir())
+
+
+def test_secrets_in_files_are_not_stored(tmp_path: Path) -> None:
+    (tmp_path / "events.ndjson").write_bytes(b"\n".join([*map(as_bytes, EVENTS.values()), *REJECTED]) + b"\n")
+    (tmp_path / "store").mkdir()
+    env = {"LINEAGE_BRIDGE__STORE__URL": create_store(tmp_path / "store")}
+    result = CliRunner(env=env).invoke(app, ["ingest", str(tmp_path / "events.ndjson")])
+    assert SECRET not in result.output
+    assert result.stdout.startswith("ingested 3")
+    exported = CliRunner(env=env).invoke(app, ["export", "--events"]).stdout
+    assert SECRET not in exported
+    assert exported.count("***") > 20
