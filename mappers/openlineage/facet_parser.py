@@ -60,6 +60,8 @@ class _DatasetJson(msgspec.Struct):
 
 
 _dataset_decoder = msgspec.json.Decoder(_DatasetJson)
+_members_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_DATASET_MEMBERS = frozenset(_DatasetJson.__struct_fields__)
 
 
 def parse_facet(name: str, raw: bytes) -> ParsedFacet | None:
@@ -127,15 +129,28 @@ def _parse_dataset(raw: bytes) -> ParsedDataset:
         if not getattr(dataset, key):
             raise InvalidInput("must not be empty", key)
     notes: list[str] = []
+    facets = parse_facets(dataset.facets, "facets", notes)
+    input_facets = parse_facets(dataset.inputFacets, "inputFacets", notes)
+    output_facets = parse_facets(dataset.outputFacets, "outputFacets", notes)
     return ParsedDataset(
         dataset.namespace,
         dataset.name,
-        parse_facets(dataset.facets, "facets", notes),
-        parse_facets(dataset.inputFacets, "inputFacets", notes),
-        parse_facets(dataset.outputFacets, "outputFacets", notes),
+        facets,
+        input_facets,
+        output_facets,
         tuple(notes),
-        may_contain_secrets(raw),
+        _may_contain_secrets(dataset, raw, [*facets.values(), *input_facets.values(), *output_facets.values()]),
     )
+
+
+def _may_contain_secrets(dataset: _DatasetJson, raw: bytes, facets: list[ParsedFacet]) -> bool:
+    """Check whether a dataset may contain secrets; most of its facets occur in many datasets and are checked once."""
+    sent_facets = sum(len(group or ()) for group in (dataset.facets, dataset.inputFacets, dataset.outputFacets))
+    is_regular = sent_facets == len(facets) and _members_decoder.decode(raw).keys() <= _DATASET_MEMBERS
+    if not is_regular:
+        return may_contain_secrets(raw)
+    name = f"{dataset.namespace}\n{dataset.name}"
+    return may_contain_secrets(name.encode(errors="replace")) or any(map(may_facet_contain_secrets, facets))
 
 
 def is_deleted(facet: ParsedFacet | None) -> bool:

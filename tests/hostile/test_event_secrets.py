@@ -99,6 +99,10 @@ EVENTS: dict[str, Json] = {
     "bearer": error_event("401 for Authorization: Bearer SECRETXX0123456789"),
     "signature": error_event("GET https://a.blob.core.windows.net/c/b?sv=1&sig=SECRETXX%3D&token=SECRETXX failed"),
     "unknown member": named("t", "db") | {"password": SECRET, "extra": {"secret": SECRET}},
+    "unknown member of a dataset": run_event("COMPLETE", outputs=[dataset("t") | {"password": SECRET}]),
+    "dataset facet that is no object": run_event("COMPLETE", outputs=[dataset("t", password=SECRET)]),  # type: ignore[arg-type]
+    "unknown member of a job": run_event("COMPLETE", outputs=[dataset("t")]) | {"job": {"namespace": "a", "name": "b", "token": SECRET}},
+    "job and dataset": named("t", "db") | {"dataset": {"namespace": "a", "name": "b", "token": SECRET}},
     "run id": run_event("COMPLETE", outputs=[dataset("t")]) | {"run": {"runId": "token=SECRETXX", "facets": {}}},
     "facet that is no object": run_event("COMPLETE", outputs=[dataset("t")], run_facets={"password": SECRET}),  # type: ignore[dict-item]
     "unknown time": named("t", "db") | {"eventTime": "password=SECRETXX"},
