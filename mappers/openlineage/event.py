@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from mappers.cache import bounded_lru_cache
 from mappers.canonical.identity import digest
 from mappers.canonical_json import canonical_json, decode_json
 from mappers.errors import InputTooLarge, InvalidInput
 from mappers.openlineage.facet_parser import (
     ParsedDataset,
     ParsedFacet,
-    may_facet_contain_secrets,
     parse_dataset,
     parse_facets,
 )
@@ -158,6 +158,7 @@ def _may_contain_secrets(event: Event, document: dict[str, Any]) -> bool:
         and len(document.get("inputs") or ()) == len(event.inputs)
         and len(document.get("outputs") or ()) == len(event.outputs)
         and ("dataset" in document) == (event.dataset is not None)
+        and (not run or event.run_uuid == run["runId"].lower())
     )
     if not is_regular:
         return True
@@ -165,10 +166,15 @@ def _may_contain_secrets(event: Event, document: dict[str, Any]) -> bool:
         if dataset.may_contain_secrets:
             return True
     for facet in (*event.run_facets.values(), *event.job_facets.values()):
-        if may_facet_contain_secrets(facet):
+        if facet.may_contain_secrets:
             return True
-    texts = (event.producer, event.schema_url, *(event.job or ()), run.get("runId"), document.get("eventType"))
-    return may_contain_secrets("\n".join(filter(None, texts)).encode(errors="replace"))
+    sent_type = document.get("eventType") or ""
+    return _may_names_contain_secrets(event.producer or "", event.schema_url or "", sent_type, *(event.job or ()))
+
+
+@bounded_lru_cache(4096)
+def _may_names_contain_secrets(*names: str) -> bool:
+    return may_contain_secrets("\n".join(names).encode(errors="replace"))
 
 
 def normalize_run_uuid(run_id: str, job: tuple[str, str], notes: list[str]) -> str:

@@ -37,6 +37,7 @@ class ParsedFacet(NamedTuple):
     digest: bytes
     raw: bytes
     value: Struct | InvalidInput | None
+    may_contain_secrets: bool
 
 
 class ParsedDataset(NamedTuple):
@@ -71,26 +72,18 @@ def parse_facet(name: str, raw: bytes) -> ParsedFacet | None:
     return _parse_facet(name, raw)
 
 
-def may_facet_contain_secrets(facet: ParsedFacet) -> bool:
-    """Return whether a facet must be checked for secrets."""
-    return may_contain_secrets(facet.raw) if len(facet.raw) > _CACHED_BYTES else _may_facet_contain_secrets(facet.raw)
-
-
-_may_facet_contain_secrets = lru_cache(maxsize=4096)(may_contain_secrets)
-
-
 @lru_cache(maxsize=4096)
 def _parse_facet(name: str, raw: bytes) -> ParsedFacet | None:
     content = msgspec.json.decode(raw)
     if not isinstance(content, dict):
         return None
     if content.get("_deleted") is True:
-        return ParsedFacet(name, None, digest(b"deleted"), raw, None)
+        return ParsedFacet(name, None, digest(b"deleted"), raw, None, may_contain_secrets(raw))
     if "/spec/facets/" in str(content.get("_schemaURL")):
         for key in _SPEC_FIELDS:
             content.pop(key, None)
     body = canonical_json(content)
-    return ParsedFacet(name, body.decode(), digest(body), raw, _typed_value(name, raw))
+    return ParsedFacet(name, body.decode(), digest(body), raw, _typed_value(name, raw), may_contain_secrets(raw))
 
 
 def _typed_value(name: str, raw: bytes) -> Struct | InvalidInput | None:
@@ -150,7 +143,7 @@ def _may_contain_secrets(dataset: _DatasetJson, raw: bytes, facets: list[ParsedF
     if not is_regular:
         return may_contain_secrets(raw)
     name = f"{dataset.namespace}\n{dataset.name}"
-    return may_contain_secrets(name.encode(errors="replace")) or any(map(may_facet_contain_secrets, facets))
+    return may_contain_secrets(name.encode(errors="replace")) or any(facet.may_contain_secrets for facet in facets)
 
 
 def is_deleted(facet: ParsedFacet | None) -> bool:

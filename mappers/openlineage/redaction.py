@@ -1,11 +1,11 @@
 """Redacts passwords, tokens and keys in OpenLineage events and in inputs that are not events."""
 
 import re
-from functools import lru_cache
 from typing import Any
 
 import msgspec
 
+from mappers.cache import bounded_lru_cache
 from mappers.redaction import MASK, redact_url
 
 _PASSWORD_HINT = re.compile(rb":[^\s/:@\"']++@|jdbc:oracle:\w+:[^\s/:@]*/")
@@ -64,7 +64,7 @@ def may_contain_secrets(body: bytes) -> bool:
     )
 
 
-@lru_cache(maxsize=4096)
+@bounded_lru_cache(4096)
 def _is_secret_name(name: str) -> bool:
     return _SECRET_NAME.search(name) is not None
 
@@ -132,7 +132,7 @@ def _pair_name(container: dict[str, Any]) -> str | None:
 
 
 def _redact_member(name: str, value: str) -> str:
-    if _is_secret_name(name[:1_000]):
+    if _is_secret_name(name):
         return value if _HARMLESS_VALUE.fullmatch(value) else MASK
     return redact_text(value, is_sql=name.lower() in _SQL_KEYS)
 
