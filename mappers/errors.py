@@ -26,5 +26,9 @@ class InputTooLarge(PermanentError):
     """The input exceeds a limit."""
 
 
+class TooManyRows(PermanentError):
+    """An event maps to more rows than the limit."""
+
+
 class InvalidSql(PermanentError):
     """SQL text is not a single read-only query, or names columns that do not exist."""

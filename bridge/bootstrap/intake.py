@@ -28,7 +28,7 @@ def tune_garbage_collector() -> None:
 def make_event_reader(settings: Settings) -> EventReader:
     intake = settings.intake
     return EventReader(
-        MappingOptions(settings.org, frozenset(intake.noise_facets), tuple(intake.ignored_jobs)),
+        MappingOptions(settings.org, frozenset(intake.noise_facets), tuple(intake.ignored_jobs), intake.max_rows),
         EventLimits(intake.max_datasets, intake.max_facets),
     )
 

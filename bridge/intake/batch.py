@@ -1,14 +1,11 @@
 """Writes events and legacy bodies in batches."""
 
-from collections.abc import Iterable, Iterator
-from itertools import islice
-from typing import TypeVar
+from collections.abc import Iterable
 
+from bridge.chunks import chunked
 from bridge.intake.event_reader import EventReader
 from bridge.store.event_log import IncomingEvent, RejectedInput
 from bridge.store.writer import Writer
-
-T = TypeVar("T")
 
 _BATCH_SIZE = 500
 
@@ -37,10 +34,3 @@ def write_bodies(inputs: Iterable[list[IncomingEvent] | RejectedInput], writer: 
                 items += parsed
         writer.write(items)
     return accepted_count, rejected_count
-
-
-def chunked(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    """Split items into lists of `size` items. The last list may be shorter."""
-    iterator = iter(items)
-    while chunk := list(islice(iterator, size)):
-        yield chunk

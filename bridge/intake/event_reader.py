@@ -7,7 +7,7 @@ import structlog
 from bridge.clock import now_micros
 from bridge.store.event_log import IncomingEvent, RejectedInput
 from mappers.canonical.identity import digest
-from mappers.errors import InputTooLarge, InvalidInput
+from mappers.errors import InputTooLarge, InvalidInput, TooManyRows
 from mappers.openlineage.event import Event, EventLimits, parse_event
 from mappers.openlineage.event_mapper import map_event
 from mappers.openlineage.redaction import redact_input, redact_text
@@ -39,6 +39,9 @@ class EventReader:
         """Map a parsed event. An event that cannot be mapped is returned with the failure."""
         try:
             rows, notes = map_event(event, self._options)
+        except TooManyRows as error:
+            reason = f"{error}: raise intake.max_rows, then run `lineage-bridge rejected retry`"
+            return IncomingEvent(payload, event, (), event.notes, received_at, source, historical, reason)
         except Exception as error:  # noqa: BLE001 - a bug here must not lose the event: it is stored with its reason
             _log.exception("event could not be mapped", event_hash=event.event_hash.hex())
             reason = f"{type(error).__name__}: {error}"

@@ -4,7 +4,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import msgspec
 
-from bridge.intake.batch import chunked, write_events
+from bridge.chunks import chunked
+from bridge.intake.batch import write_events
 from bridge.intake.event_reader import EventReader
 from bridge.intake.source import IntakeReport
 from bridge.store.database import Database

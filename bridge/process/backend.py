@@ -6,7 +6,8 @@ from typing import Protocol, TypeVar
 import msgspec
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_random_exponential
 
-from bridge.intake.batch import chunked, write_events
+from bridge.chunks import chunked
+from bridge.intake.batch import write_events
 from bridge.intake.event_reader import EventReader
 from bridge.queries.query import Page, Query, QueryService
 from bridge.queries.remote import RemoteQueryService, decode_response

@@ -82,6 +82,7 @@ class IntakeSettings(Section):
     max_unpacked_mb: float = Field(default=50, gt=0)
     max_datasets: int = Field(default=10_000, ge=1)
     max_facets: int = Field(default=2_000, ge=1)
+    max_rows: int = Field(default=50_000, ge=1_000)
     max_waiting: int = Field(default=5_000, ge=1)
     max_group: int = Field(default=256, ge=1)
     keep_rejected: int = Field(default=10_000, ge=1)

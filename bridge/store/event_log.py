@@ -18,6 +18,10 @@ WHERE org_id = ?1 AND run_id {ids} AND failure IS NULL ORDER BY event_time, even
 """
 
 
+#: Reason of an event that is stored but not merged yet; it is merged in slices, in the background.
+PENDING = "waits to be merged"
+
+
 class LoggedEvent(NamedTuple):
     """An event as it was sent, its time in microseconds, and the source that sent it first."""
 
@@ -60,6 +64,19 @@ class IncomingEvent(NamedTuple):
     historical: bool = False
     failure: str | None = None
     receipts: int = 1
+    #: The payload as the log stores it, if it was compressed in advance.
+    compressed_payload: bytes | None = None
+
+    @property
+    def key(self) -> "EventKey":
+        return EventKey(self.event.micros, self.event.event_hash)
+
+
+class EventKey(NamedTuple):
+    """Key of an event in the log of its organisation."""
+
+    micros: int
+    hash: bytes
 
 
 class RejectedInput(NamedTuple):
@@ -78,6 +95,7 @@ class RejectedInput(NamedTuple):
     receipts: int = 1
     first_at: int | None = None
     size: int | None = None
+    compressed_payload: bytes | None = None
 
     @property
     def message(self) -> str:

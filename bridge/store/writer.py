@@ -1,26 +1,35 @@
 """Writes a group of events in one transaction: log, canonical rows and dirty marks."""
 
 import os
+import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
+from functools import partial
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
+import structlog
 import zstandard
 
 from bridge.errors import StoreBusy, UnstorableRow
 from bridge.store.active_columns import ActiveColumnLineage
 from bridge.store.database import Database, Insert
 from bridge.store.dirty_marks import mark_changes
-from bridge.store.event_log import FilePosition, IncomingEvent, RejectedInput
+from bridge.store.event_log import PENDING, EventKey, FilePosition, IncomingEvent, RejectedInput
 from bridge.store.identity_groups import IdentityGroups, update_is_active
+from bridge.store.row_slices import SLICE_ROWS, slice_rows
 from bridge.store.symlink_graph import LinkRules
 from mappers.cache import BoundedCache
 from mappers.canonical.identity import run_id
 from mappers.canonical.merge import Reducer, Row, merge_plan, merger
 from mappers.canonical.rows import TABLES, ColumnLineageRow, LineageSetRow, NamespaceRow
+from mappers.errors import TransientError
+
+T = TypeVar("T")
+
+_log = structlog.get_logger()
 
 _INSERT_EVENTS = Insert(
     "run_event",
@@ -40,8 +49,13 @@ _INSERT_EVENTS = Insert(
         "payload": bytes,
     },
     "ON CONFLICT (org_id, event_time, event_hash) DO UPDATE SET receipts = run_event.receipts + excluded.receipts,"
-    " historical = run_event.historical AND excluded.historical, failure = excluded.failure",
+    " historical = run_event.historical AND excluded.historical,"
+    f" failure = CASE WHEN excluded.failure = '{PENDING}' AND run_event.failure IS NULL THEN NULL"
+    " ELSE excluded.failure END",
 )
+_SET_FAILURE = """
+UPDATE run_event SET failure = ?4 WHERE org_id = ?1 AND event_time = ?2 AND event_hash = ?3 AND failure = ?5
+"""
 _INSERT_REJECTED = """
 INSERT INTO rejected_event (org_id, payload_hash, reason, path, source, first_at, last_at, receipts,
   payload_size, payload)
@@ -76,17 +90,22 @@ ON CONFLICT (org_id, source, writer_id) DO UPDATE SET events = intake_ledger.eve
 _CACHED_CLASSES = frozenset({NamespaceRow, LineageSetRow, ColumnLineageRow})
 #: Approximate size of the cache of each class, and the size assumed for a row of short columns.
 _CACHE_BYTES, _ROW_BYTES = 8 << 20, 400
-#: Attempts at a group that conflicts with other writers on the same server.
+#: Attempts at a transaction that conflicts with other writers on the same server.
 _MAX_ATTEMPTS = 10
+#: An event with more rows is first stored without them, and then merged in slices.
+MAX_UNSLICED_ROWS = 2 * SLICE_ROWS
+#: After each slice, other writers have the store for this share of the time that the slice took.
+_YIELD_SHARE = 0.5
 #: A row sent to the store: its class, key and value.
 _StoredRow = tuple[type[Row], Row, Row]
 
 
 class StagedGroup(NamedTuple):
-    """A group in an open transaction, and the rows that are stored once it is committed."""
+    """A group in an open transaction, the rows that are stored once it is committed, and events to be merged then."""
 
     changes: Reducer
     stored_rows: list[_StoredRow]
+    large_events: list[IncomingEvent]
     open_transaction: ExitStack
 
 
@@ -129,13 +148,17 @@ class Writer:
 
         An event that the store rejects is stored with the reason instead, and the rest of the group is stored.
         """
+        self._merge_large_events(self._retry_conflicts(lambda: self._commit(self.stage(group, positions))))
+
+    def _retry_conflicts(self, write: Callable[[], T]) -> T:
+        """Run a transaction, again if it conflicts with other writers on the same server."""
         for attempts_left in reversed(range(_MAX_ATTEMPTS)):
             try:
-                self.commit(self.stage(group, positions))
-                break
+                return write()
             except StoreBusy:
                 if self._db.embedded or not attempts_left:
                     raise
+        raise AssertionError("unreachable: the last attempt returns or raises")
 
     def stage(
         self, group: Sequence[IncomingEvent | RejectedInput], positions: Sequence[FilePosition] = ()
@@ -148,11 +171,60 @@ class Writer:
 
     def commit(self, staged: StagedGroup) -> None:
         """Commit a staged group. On return, the group is on disk. Any thread may call this."""
+        self._merge_large_events(self._commit(staged))
+
+    def _commit(self, staged: StagedGroup) -> list[IncomingEvent]:
+        """Commit a staged group, and return its large events, which are not merged yet."""
         staged.open_transaction.close()
         for row_class, key, row in staged.stored_rows:
             size = len(row.members) if isinstance(row, LineageSetRow) else _ROW_BYTES
             self._row_cache.setdefault(row_class, BoundedCache(_CACHE_BYTES)).put(key, row, size)
         self._identity_groups.remember_symlinks(staged.changes)
+        return staged.large_events
+
+    def _merge_large_events(self, events: Sequence[IncomingEvent]) -> None:
+        """Merge events that are already in the log. If the store is busy, they stay pending."""
+        for event in events:
+            try:
+                self.merge_slices(event.key, list(slice_rows(event.rows)))
+            except TransientError as error:
+                _log.warning("large event not merged yet", event_hash=event.event.event_hash.hex(), reason=str(error))
+
+    def merge_slices(self, key: EventKey, slices: Iterable[Sequence[Row]]) -> None:
+        """Merge a pending event in slices, each in a transaction of its own.
+
+        If this is interrupted, the event stays pending, and merging it again is harmless. Targets are notified once
+        everything is merged.
+        """
+        changes_of_slices: list[Reducer] = []
+        try:
+            for rows in slices:
+                changes = Reducer()
+                changes.add(rows)
+                self._write_slice(partial(self._merge_rows, changes))
+                changes_of_slices.append(changes)
+            for changes in changes_of_slices:
+                self._write_slice(partial(mark_changes, self._db, self._org, changes, ()))
+            failure = None
+        except UnstorableRow as error:
+            failure = f"rejected by the store: {error}"
+        self.finish_pending(key, failure)
+
+    def finish_pending(self, key: EventKey, failure: str | None) -> None:
+        """Record that a pending event is merged, or why it cannot be merged."""
+        text = None if failure is None else _printable(failure)
+        self._write_slice(partial(self._db.execute, _SET_FAILURE, self._org, *key, text, PENDING))
+
+    def _write_slice(self, write: Callable[[], object]) -> None:
+        """Run a short transaction, then let other writers have the store."""
+        started_at = time.monotonic()
+
+        def write_in_transaction() -> None:
+            with self._db.transaction():
+                write()
+
+        self._retry_conflicts(write_in_transaction)
+        time.sleep((time.monotonic() - started_at) * _YIELD_SHARE)
 
     def _without_rejected_rows(self, item: IncomingEvent | RejectedInput) -> IncomingEvent | RejectedInput:
         """Return the item, or, if the store rejects its rows, a copy with the reason instead of the rows."""
@@ -169,11 +241,15 @@ class Writer:
         self, group: Sequence[IncomingEvent | RejectedInput], positions: Sequence[FilePosition]
     ) -> StagedGroup:
         """Write a group in a new transaction, and leave the transaction open."""
+        large_events = [
+            item for item in group if isinstance(item, IncomingEvent) and len(item.rows) > MAX_UNSLICED_ROWS
+        ]
+        group = [without_rows(item) for item in group] if large_events else group
         changes = _reduce_events(group)
         with ExitStack() as stack:
             stack.enter_context(self._db.transaction())
             stored_rows = self._write_in_transaction(changes, group, positions)
-            return StagedGroup(changes, stored_rows, stack.pop_all())
+            return StagedGroup(changes, stored_rows, large_events, stack.pop_all())
 
     def merge_again(self, changes: Reducer, replacements: Sequence[IncomingEvent | RejectedInput]) -> None:
         """Merge logged events in the open transaction, and log replacements of inputs without counting them again."""
@@ -188,12 +264,19 @@ class Writer:
         is_counted: bool = False,
     ) -> list[_StoredRow]:
         """Write a group in the open transaction. Return the rows to cache once they are committed."""
-        stored_rows: list[_StoredRow] = []
-        new_symlinks = self._identity_groups.find_new_symlinks(changes)
         self._append_events([item for item in group if isinstance(item, IncomingEvent)])
         self._append_rejected([item for item in group if isinstance(item, RejectedInput)])
         if not is_counted:
             self._count_inputs(group)
+        stored_rows = self._merge_rows(changes)
+        mark_changes(self._db, self._org, changes, ())
+        self._db.execute_many(_SET_POSITION, [(self._org, *position) for position in positions])
+        return stored_rows
+
+    def _merge_rows(self, changes: Reducer) -> list[_StoredRow]:
+        """Merge rows in the open transaction, and update what is derived from them. Return the rows to cache."""
+        stored_rows: list[_StoredRow] = []
+        new_symlinks = self._identity_groups.find_new_symlinks(changes)
         for row_class in TABLES.values():
             rows = changes.rows(row_class)
             if row_class in _CACHED_CLASSES:
@@ -205,8 +288,8 @@ class Writer:
         regrouped_datasets = self._identity_groups.update(changes, new_symlinks)
         update_is_active(self._db, self._org, changes, regrouped_datasets)
         self._active_columns.update(changes)
-        mark_changes(self._db, self._org, changes, regrouped_datasets)
-        self._db.execute_many(_SET_POSITION, [(self._org, *position) for position in positions])
+        if regrouped_datasets:
+            mark_changes(self._db, self._org, Reducer(), regrouped_datasets)
         return stored_rows
 
     def _append_events(self, events: list[IncomingEvent]) -> None:
@@ -232,7 +315,7 @@ class Writer:
             sum(copy.receipts for copy in copies),
             msgspec.json.encode(last_copy.notes).decode() if last_copy.notes else None,
             None if last_copy.failure is None else _printable(last_copy.failure),
-            self._compressor.compress(last_copy.payload),
+            last_copy.compressed_payload or self._compressor.compress(last_copy.payload),
         )
 
     def _append_rejected(self, inputs: list[RejectedInput]) -> None:
@@ -253,7 +336,7 @@ class Writer:
             item.received_at,
             item.receipts,
             len(item.payload or b"") if item.size is None else item.size,
-            None if item.payload is None else self._compressor.compress(item.payload),
+            item.compressed_payload or (None if item.payload is None else self._compressor.compress(item.payload)),
         )
 
     def _count_inputs(self, group: Sequence[IncomingEvent | RejectedInput]) -> None:
@@ -317,6 +400,13 @@ class Writer:
 
     def close(self) -> None:
         self._db.close()
+
+
+def without_rows(item: IncomingEvent | RejectedInput) -> IncomingEvent | RejectedInput:
+    """Return a large event without its rows and marked as pending, and any other item unchanged."""
+    if isinstance(item, RejectedInput) or len(item.rows) <= MAX_UNSLICED_ROWS:
+        return item
+    return item._replace(rows=(), failure=PENDING)
 
 
 def _reduce_events(group: Sequence[IncomingEvent | RejectedInput]) -> Reducer:
