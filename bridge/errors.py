@@ -47,6 +47,10 @@ class Overloaded(TransientError):
     """The queue of pending work is full."""
 
 
+class TooManyRequests(Overloaded):
+    """One sender has too much work pending."""
+
+
 class StoreFull(TransientError):
     """The disk has no space for another event."""
 

@@ -14,6 +14,34 @@ F = TypeVar("F")
 _MISSING_FIELD = re.compile(r"Object missing required field `(\w+)`")
 
 
+#: Larger values are decoded and encoded in parts, because a decoded value takes ten times its size in memory.
+_LARGE_BYTES = 1 << 20
+
+_any_decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
+_object_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_array_decoder = msgspec.json.Decoder(list[msgspec.Raw])
+
+
+def decode_for_encoding(raw: bytes | msgspec.Raw) -> Any:
+    """Decode JSON for `canonical_json`. In a large value, all objects and lists stay encoded, in canonical form."""
+    text = memoryview(raw)
+    if len(text) <= _LARGE_BYTES or text[0] not in b"{[":
+        return _any_decoder.decode(raw)
+    if text[0] == ord("{"):
+        members = _object_decoder.decode(raw)
+        return {
+            name: _decode_member(member)
+            for name, member in members.items()
+            if bytes(memoryview(member)[:5]) != b"null"
+        }
+    return [_decode_member(member) for member in _array_decoder.decode(raw)]
+
+
+def _decode_member(raw: msgspec.Raw) -> Any:
+    is_nested = memoryview(raw)[0] in b"{["
+    return msgspec.Raw(canonical_json(decode_for_encoding(raw))) if is_nested else _any_decoder.decode(raw)
+
+
 def drop_nulls(value: Any) -> Any:
     """Drop null members of objects at any depth, because null means the same as absent."""
     if isinstance(value, dict):

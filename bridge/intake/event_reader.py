@@ -40,8 +40,7 @@ class EventReader:
         try:
             rows, notes = map_event(event, self._options)
         except TooManyRows as error:
-            reason = f"{error}: raise intake.max_rows, then run `lineage-bridge rejected retry`"
-            return IncomingEvent(payload, event, (), event.notes, received_at, source, historical, reason)
+            return IncomingEvent(payload, event, (), event.notes, received_at, source, historical, str(error))
         except Exception as error:  # noqa: BLE001 - a bug here must not lose the event: it is stored with its reason
             _log.exception("event could not be mapped", event_hash=event.event_hash.hex())
             reason = f"{type(error).__name__}: {error}"

@@ -21,6 +21,15 @@ WHERE org_id = ?1 AND run_id {ids} AND failure IS NULL ORDER BY event_time, even
 #: Reason of an event that is stored but not merged yet; it is merged in slices, in the background.
 PENDING = "waits to be merged"
 
+_LIST_PENDING = """
+SELECT event_time, event_hash FROM run_event WHERE org_id = ?1 AND failure = ?2 AND failure IS NOT NULL
+ORDER BY seq LIMIT ?3
+"""
+_READ_PENDING = """
+SELECT event_time, event_hash, source, payload FROM run_event
+WHERE org_id = ?1 AND event_time = ?2 AND event_hash = ?3 AND failure = ?4
+"""
+
 
 class LoggedEvent(NamedTuple):
     """An event as it was sent, its time in microseconds, and the source that sent it first."""
@@ -46,10 +55,24 @@ def drop_run_index(db: Database) -> None:
 def read_run_events(db: Database, org: str, runs: Collection[bytes]) -> dict[bytes, list[LoggedEvent]]:
     """Read the events of runs, ordered by time within each run."""
     events_by_run: dict[bytes, list[LoggedEvent]] = {}
-    for run, micros, hash_, source, payload in db.fetch_for_ids(_EVENTS, sorted(runs), org):
-        event = LoggedEvent(micros, bytes(hash_), source, zstandard.decompress(payload))
-        events_by_run.setdefault(bytes(run), []).append(event)
+    for run, *columns in db.fetch_for_ids(_EVENTS, sorted(runs), org):
+        events_by_run.setdefault(bytes(run), []).append(_logged_event(*columns))
     return events_by_run
+
+
+def list_pending_events(db: Database, org: str, limit: int) -> "list[EventKey]":
+    """List events that are stored but not merged yet, in the order in which they were stored."""
+    return [EventKey(micros, bytes(hash_)) for micros, hash_ in db.fetch_all(_LIST_PENDING, org, PENDING, limit)]
+
+
+def read_pending_event(db: Database, org: str, key: "EventKey") -> LoggedEvent | None:
+    """Read a pending event, or return None if it has been merged."""
+    rows = db.fetch_all(_READ_PENDING, org, *key, PENDING)
+    return next((_logged_event(*columns) for columns in rows), None)
+
+
+def _logged_event(micros: int, hash_: bytes, source: str, payload: bytes) -> LoggedEvent:
+    return LoggedEvent(micros, bytes(hash_), source, zstandard.decompress(payload))
 
 
 class IncomingEvent(NamedTuple):

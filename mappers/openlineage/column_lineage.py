@@ -8,6 +8,7 @@ import msgspec
 from mappers.cache import BoundedCache
 from mappers.canonical.identity import composite_id, digest
 from mappers.canonical.rows import ColumnLineageRow, LineageSetRow
+from mappers.errors import TooManyRows
 from mappers.openlineage.facet_parser import ParsedFacet, facet_value
 from mappers.openlineage.facets import (
     ColumnLineageFacet,
@@ -49,6 +50,8 @@ class ColumnLineageEntries(NamedTuple):
 
 NO_ENTRIES = ColumnLineageEntries(b"", ())
 _CACHED_ENTRIES = 1 << 16
+#: Maximum number of input fields in a facet, which limits the memory that they take.
+_MAX_ENTRIES = 250_000
 _entries_by_digest: BoundedCache[bytes, ColumnLineageEntries] = BoundedCache(_CACHED_ENTRIES)
 
 
@@ -69,6 +72,9 @@ def read_column_lineage_facet(facet: ParsedFacet, notes: list[str]) -> ColumnLin
 def _facet_entries(facet: ColumnLineageFacet) -> ColumnLineageEntries:
     """Convert a facet to entries; entries that apply to all output columns are merged into one dataset entry."""
     fields = facet.fields or {}
+    entry_count = sum(len(output.inputFields) for output in fields.values())
+    if entry_count > _MAX_ENTRIES:
+        raise TooManyRows(f"{entry_count} input fields in one columnLineage facet; the maximum is {_MAX_ENTRIES}")
     entries = {entry for name, output in fields.items() for entry in _field_entries(name, output)}
     for source in facet.dataset or ():
         entries.update(_input_entries("", source, source.transformations))

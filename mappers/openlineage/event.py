@@ -8,7 +8,7 @@ import msgspec
 
 from mappers.cache import bounded_lru_cache
 from mappers.canonical.identity import digest
-from mappers.canonical_json import canonical_json, decode_json
+from mappers.canonical_json import canonical_json, decode_for_encoding, decode_json
 from mappers.errors import InputTooLarge, InvalidInput
 from mappers.openlineage.facet_parser import (
     ParsedDataset,
@@ -111,7 +111,6 @@ def _parse(body: bytes, limits: EventLimits) -> tuple[Event, dict[str, Any]]:
         decode_json(body, _any_decoder)  # raises InvalidInput if the body is not JSON
         raise InvalidInput("an event must be a JSON object")
     envelope = decode_json(body, _envelope_decoder)
-    document = decode_json(body, _any_decoder)
     try:
         micros, note = parse_timestamp(envelope.eventTime)
     except ValueError as error:
@@ -121,6 +120,7 @@ def _parse(body: bytes, limits: EventLimits) -> tuple[Event, dict[str, Any]]:
     _resolve_kind(envelope, notes)
     _check_limits(envelope, limits)
     job = _job_name(envelope)
+    event_hash = _event_hash(body, micros)
     inputs = _parse_datasets(envelope.inputs, "inputs", notes, limits) if job else []
     outputs = _parse_datasets(envelope.outputs, "outputs", notes, limits) if job else []
     dataset = _parse_dataset(bytes(envelope.dataset), "dataset", notes, limits) if not job else None
@@ -137,7 +137,7 @@ def _parse(body: bytes, limits: EventLimits) -> tuple[Event, dict[str, Any]]:
         inputs=inputs,
         outputs=outputs,
         dataset=dataset,
-        event_hash=_event_hash(document, micros),
+        event_hash=event_hash,
         notes=tuple(notes),
     )
     return event, document
@@ -274,11 +274,13 @@ def _parse_dataset(raw: bytes, path: str, notes: list[str], limits: EventLimits)
     return dataset
 
 
-def _event_hash(document: dict[str, Any], micros: int) -> bytes:
+def _event_hash(body: bytes, micros: int) -> bytes:
     """Hash the content of an event, with nulls dropped and keys sorted; converts its times to microseconds."""
+    document = decode_for_encoding(body)
     document["eventTime"] = micros
-    run = document.get("run")
-    nominal_time = ((run or {}).get("facets") or {}).get("nominalTime")
+    nominal_time: Any = document
+    for key in ("run", "facets", "nominalTime"):
+        nominal_time = _decoded_member(nominal_time, key)
     if isinstance(nominal_time, dict):
         for key in ("nominalStartTime", "nominalEndTime"):
             try:
@@ -286,3 +288,12 @@ def _event_hash(document: dict[str, Any], micros: int) -> bytes:
             except (KeyError, TypeError, ValueError):
                 continue  # absent or not a time: hashed as sent
     return digest(canonical_json(document))
+
+
+def _decoded_member(parent: Any, key: str) -> Any:
+    """Return a member of an object, decoded if it is still encoded, or None if there is no such member."""
+    if not isinstance(parent, dict):
+        return None
+    if isinstance(parent.get(key), msgspec.Raw):
+        parent[key] = decode_for_encoding(parent[key])
+    return parent.get(key)

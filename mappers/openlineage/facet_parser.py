@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from mappers.canonical.identity import digest
-from mappers.canonical_json import canonical_json, decode_json
+from mappers.canonical_json import canonical_json, decode_for_encoding, decode_json
 from mappers.errors import InvalidInput
 from mappers.openlineage.facets import FACET_TYPES
 from mappers.openlineage.redaction import may_contain_secrets
@@ -74,7 +74,7 @@ def parse_facet(name: str, raw: bytes) -> ParsedFacet | None:
 
 @lru_cache(maxsize=4096)
 def _parse_facet(name: str, raw: bytes) -> ParsedFacet | None:
-    content = msgspec.json.decode(raw)
+    content = decode_for_encoding(raw)
     if not isinstance(content, dict):
         return None
     if content.get("_deleted") is True:

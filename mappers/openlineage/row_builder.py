@@ -81,7 +81,10 @@ class _BoundedRows(list[Row]):
 
     def append(self, row: Row) -> None:
         if len(self) >= self._limit:
-            raise TooManyRows(f"the event maps to more than {self._limit} rows")
+            raise TooManyRows(
+                f"the event maps to more than {self._limit} rows: raise intake.max_rows, then run"
+                " `lineage-bridge rejected retry`"
+            )
         super().append(row)
 
     def extend(self, rows: Iterable[Row]) -> None:
