@@ -26,20 +26,20 @@ def decode_for_encoding(raw: bytes | msgspec.Raw) -> Any:
     """Decode JSON for `canonical_json`. In a large value, all objects and lists stay encoded, in canonical form."""
     text = memoryview(raw)
     if len(text) <= _LARGE_BYTES or text[0] not in b"{[":
-        return _any_decoder.decode(raw)
+        return decode_json(raw, _any_decoder)
     if text[0] == ord("{"):
-        members = _object_decoder.decode(raw)
+        members = decode_json(raw, _object_decoder)
         return {
             name: _decode_member(member)
             for name, member in members.items()
             if bytes(memoryview(member)[:5]) != b"null"
         }
-    return [_decode_member(member) for member in _array_decoder.decode(raw)]
+    return [_decode_member(member) for member in decode_json(raw, _array_decoder)]
 
 
 def _decode_member(raw: msgspec.Raw) -> Any:
     is_nested = memoryview(raw)[0] in b"{["
-    return msgspec.Raw(canonical_json(decode_for_encoding(raw))) if is_nested else _any_decoder.decode(raw)
+    return msgspec.Raw(canonical_json(decode_for_encoding(raw))) if is_nested else decode_json(raw, _any_decoder)
 
 
 def drop_nulls(value: Any) -> Any:

@@ -11,8 +11,12 @@ from typing import Any, Self
 
 import msgspec
 
+from bridge.intake.child_process import ChildProcess
 from bridge.intake.event_reader import EventReader
+from bridge.intake.large_events import AsyncEventReader
+from bridge.intake.legacy import LegacyReader
 from bridge.queries.query import A, Query, QueryContext, StoreQueryService
+from bridge.settings.model import LogSettings
 from bridge.store.canonical_export import export_canonical
 from bridge.store.database import Database
 from bridge.store.dirty_marks import enable_target
@@ -24,6 +28,7 @@ from bridge.store.sqlite import SqliteDatabase
 from bridge.store.symlink_graph import LinkRules, NeverLinkRule
 from bridge.store.tables import metadata
 from bridge.store.writer import Writer
+from mappers.legacy.names import LegacyNamespaces
 from mappers.logical_job import FoldingRule, Granularity
 from mappers.openlineage.event import EventLimits
 from mappers.openlineage.row_builder import MappingOptions
@@ -101,6 +106,12 @@ class Store:
 
     def read(self, event: Json | bytes, *, historical: bool = False) -> IncomingEvent | RejectedInput:
         return self.reader.read(as_bytes(event), "test", historical=historical)
+
+    def async_reader(self) -> AsyncEventReader:
+        """Return a reader for an event loop. Its child process ends when it is idle."""
+        return AsyncEventReader(
+            ChildProcess(LogSettings()), self.reader, LegacyReader(self.reader, LegacyNamespaces())
+        )
 
     def apply(self, *events: Json | bytes) -> Self:
         """Write all events as one group; each of them must be mapped."""

@@ -23,11 +23,12 @@ from bridge.api.openapi_intake import add_intake_routes, problem_responses
 from bridge.api.origin_check import OriginCheck
 from bridge.api.problem import http_error_response, problem
 from bridge.api.query_routes import QUERY_ROUTES, QueryExecutor, query_routes
-from bridge.api.tasks import FileFollowerTask, GovernanceTask, SearchIndexTask, SyncTask
+from bridge.api.tasks import FileFollowerTask, GovernanceTask, LargeEventTask, SearchIndexTask, SyncTask
+from bridge.bootstrap.intake import make_async_reader
 from bridge.bootstrap.versions import open_command_context
-from bridge.intake.event_reader import EventReader
+from bridge.intake.child_process import ChildProcess
 from bridge.intake.group_commit import GroupCommitter
-from bridge.intake.legacy import LegacyReader
+from bridge.intake.pending_events import PendingEvents
 from bridge.queries.dataset import DatasetQuery
 from bridge.queries.query import StoreQueryService
 from bridge.queries.routes import name_route
@@ -62,14 +63,10 @@ class AppState:
     def __init__(
         self,
         settings: Settings,
-        reader: EventReader,
-        legacy: LegacyReader,
         open_writer: Callable[[], Writer],
         open_query_service: Callable[[], StoreQueryService],
     ) -> None:
         self._settings = settings
-        self._reader = reader
-        self.legacy = legacy
         self._open_writer = open_writer
         self._open_query_service = open_query_service
         self._authorizer = Authorizer(settings.server.api_keys)
@@ -88,7 +85,10 @@ class AppState:
         limits = self._settings.intake
         writer = self._open_writer()
         self.store = writer.version
-        committer = GroupCommitter(writer, max_group=limits.max_group, max_pending=limits.max_waiting)
+        pending_events = PendingEvents()
+        committer = GroupCommitter(
+            writer, max_group=limits.max_group, max_pending=limits.max_waiting, pending_events=pending_events
+        )
         self.committer = committer
         store_file = StoreUrl(self._settings.store.url).file
         self.metrics = Metrics(
@@ -97,14 +97,19 @@ class AppState:
             store=self.store,
             disk=store_file.absolute().parent if store_file else None,
         )
-        self.intake = Intake(self._reader, committer, self._authorizer, self.metrics, limits)
-        self.file_follower = FileFollowerTask(self._settings, self._reader, committer, self.metrics)
+        process = ChildProcess(self._settings.log)
+        reader = make_async_reader(self._settings, process)
+        large_events = LargeEventTask(self._settings, process, pending_events)
+        self.intake = Intake(reader, committer, self._authorizer, self.metrics, limits)
+        self.file_follower = FileFollowerTask(self._settings, reader, committer, self.metrics)
         self.queries = QueryExecutor(self._open_query_service)
         self.commands = CommandExecutor(lambda: open_command_context(self._settings))
         search_index = SearchIndexTask(self._settings)
         sync_tasks = {target: SyncTask(self._settings, self.metrics, target) for target in TargetName}
         governance = GovernanceTask(self._settings, self.metrics, sync_tasks[TargetName.openmetadata].metrics)
         yield
+        process.close()
+        await large_events.stop()
         self.queries.close()
         await asyncio.to_thread(self.commands.close)
         await self.file_follower.stop()
@@ -163,7 +168,7 @@ def build_app(state: AppState) -> Any:
     for path in LINEAGE_PATHS:
         app.router.routes.append(Route(path, intake_endpoint, methods=["POST"]))
 
-    add_legacy_routes(app, lambda: state.intake, state.legacy)
+    add_legacy_routes(app, lambda: state.intake)
     app.router.routes.extend(query_routes(lambda: state.queries, state.authorize))
     app.router.routes.extend(command_routes(state.command_services))
 

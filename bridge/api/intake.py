@@ -1,7 +1,9 @@
 """Authorizes, reads, decompresses and commits request bodies."""
 
+import asyncio
+import time
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from starlette.datastructures import Headers
@@ -13,11 +15,13 @@ from bridge.api.body_budget import BodyBudget, BodyMemory
 from bridge.api.deadline import Deadline
 from bridge.api.metrics import Metrics
 from bridge.api.problem import problem
-from bridge.errors import Overloaded
-from bridge.intake.event_reader import EventReader
+from bridge.errors import Overloaded, TooManyRequests
+from bridge.intake.fair_turns import FairTurns
 from bridge.intake.group_commit import GroupCommitter
+from bridge.intake.large_events import MAX_WAITING_PER_KEY, AsyncEventReader
 from bridge.settings.model import ApiScope, IntakeSettings
 from bridge.store.event_log import IncomingEvent, RejectedInput
+from bridge.store.writer import MAX_GROUP_ROWS
 from mappers.errors import InputTooLarge, InvalidInput, TransientError
 
 _GZIP_WINDOW_BITS = 16 + zlib.MAX_WBITS
@@ -43,6 +47,12 @@ def decompress_gzip(body: bytes, limit: int) -> bytes:
     raise InvalidInput(f"the gzip body has more than {_MAX_GZIP_MEMBERS} members")
 
 
+#: Source name of events that were sent over HTTP.
+SOURCE = "http"
+#: Larger gzip bodies are decompressed in a thread. A body of this size has at most 16 MB of content.
+_SMALL_GZIP_BYTES = 16 << 10
+#: Reading a batch lets other requests run after this time.
+_MAX_TURN_SECONDS = 0.01
 _CLIENT_DISCONNECTED = Response(status_code=400)
 #: Bodies without a content type are rejected as well: any web page can make a browser send one to loopback.
 _JSON_TYPES = frozenset({"application/json", "application/x-ndjson"})
@@ -61,6 +71,8 @@ class RequestBody(NamedTuple):
     sent: bytes
     content: bytes
     error: InvalidInput | InputTooLarge | None = None
+    #: Name of the API key that sent the body.
+    key: str = ""
 
 
 class Intake:
@@ -68,19 +80,20 @@ class Intake:
 
     def __init__(
         self,
-        reader: EventReader,
+        reader: AsyncEventReader,
         committer: GroupCommitter,
         authorizer: Authorizer,
         metrics: Metrics,
         limits: IntakeSettings,
     ) -> None:
         self.reader = reader
-        self.max_group = limits.max_group
+        self._max_group = limits.max_group
         self._committer = committer
         self._authorizer = authorizer
         self._metrics = metrics
         self._bodies = BodyBudget()
         self._deadline = Deadline()
+        self._turns = FairTurns(MAX_WAITING_PER_KEY)
         self._max_body = int(limits.max_body_mb * _MEGABYTE)
         self._max_decompressed = int(limits.max_unpacked_mb * _MEGABYTE)
 
@@ -105,25 +118,37 @@ class Intake:
         denial = self.authorize(headers, scope) or _unsupported_media_response(headers)
         if denial is not None:
             return denial
+        key = self.principal(headers) or ""
         try:
             sent_body = await self._receive_body(headers, receive, memory)
-            return _CLIENT_DISCONNECTED if sent_body is None else self._decompress(headers, sent_body, memory)
+            if sent_body is None:
+                return _CLIENT_DISCONNECTED
+            content = await self._decompress(headers, sent_body, memory, key)
         except InputTooLarge as error:
-            return RequestBody(b"", b"", error)
+            return RequestBody(b"", b"", error, key)
         except Overloaded as error:
-            return self._unavailable_response(error)
+            return self.unavailable_response(error)
+        if isinstance(content, bytes):
+            return RequestBody(sent_body, content, None, key)
+        return RequestBody(sent_body, b"", content, key)
 
-    def _decompress(self, headers: Headers, sent_body: bytes, memory: BodyMemory) -> RequestBody:
+    async def _decompress(
+        self, headers: Headers, sent_body: bytes, memory: BodyMemory, key: str
+    ) -> bytes | InvalidInput | InputTooLarge:
+        """Decompress a body and check its size. An error is returned: raised, it would keep the content in memory."""
         try:
             content = sent_body
             if _content_encoding(headers) == "gzip":
-                content = decompress_gzip(sent_body, self._max_decompressed)
+                if len(sent_body) <= _SMALL_GZIP_BYTES:
+                    content = decompress_gzip(sent_body, self._max_decompressed)
+                else:
+                    async with self._turns.turn(key):
+                        content = await asyncio.to_thread(decompress_gzip, sent_body, self._max_decompressed)
                 memory.add(len(content))
             _check_value_count(content)
         except (InvalidInput, InputTooLarge) as error:
-            # The frames of the traceback would keep the partial content in memory.
-            return RequestBody(sent_body, b"", error.with_traceback(None))
-        return RequestBody(sent_body, content)
+            return error.with_traceback(None)
+        return content
 
     async def _receive_body(self, headers: Headers, receive: Receive, memory: BodyMemory) -> bytes | None:
         """Receive a body up to the size limit. Return None if the client disconnects."""
@@ -145,23 +170,42 @@ class Intake:
             if not message.get("more_body"):
                 return b"".join(chunks)
 
-    async def commit(self, items: Sequence[IncomingEvent | RejectedInput]) -> Response | None:
+    async def read_events(self, payloads: Iterable[bytes], key: str) -> list[IncomingEvent | RejectedInput]:
+        """Read events until they are enough for one commit. Meanwhile, serve other requests."""
+        items: list[IncomingEvent | RejectedInput] = []
+        row_count = 0
+        yielded_at = time.monotonic()
+        for payload in payloads:
+            item = await self.reader.read(payload, SOURCE, key)
+            items.append(item)
+            row_count += len(item.rows) if isinstance(item, IncomingEvent) else 0
+            if row_count >= MAX_GROUP_ROWS or len(items) >= self._max_group:
+                break
+            if time.monotonic() - yielded_at > _MAX_TURN_SECONDS:
+                await asyncio.sleep(0)
+                yielded_at = time.monotonic()
+        return items
+
+    async def commit(self, items: Sequence[IncomingEvent | RejectedInput], key: str) -> Response | None:
         """Store items durably and count them. Return a response only if the intake is unavailable.
 
         Items that are not committed in time may still be stored later, which does no harm if they are sent again.
         """
         try:
-            await self._deadline.wait(self._committer.commit(items), COMMIT_SECONDS)
+            await self._deadline.wait(self._committer.commit(items, key=key), COMMIT_SECONDS)
         except TransientError as error:
-            return self._unavailable_response(error)
+            return self.unavailable_response(error)
         except TimeoutError:
-            return self._unavailable_response(Overloaded(f"no commit within {COMMIT_SECONDS:.0f} s"))
+            return self.unavailable_response(Overloaded(f"no commit within {COMMIT_SECONDS:.0f} s"))
         for item in items:
             self._metrics.count_ingested(item)
         return None
 
-    def _unavailable_response(self, error: TransientError) -> Response:
+    def unavailable_response(self, error: TransientError) -> Response:
+        """Count a request that is to be sent again, and build its response."""
         self._metrics.count_rejected("unavailable")
+        if isinstance(error, TooManyRequests):
+            return problem(429, "Too many requests", f"{error}: retry the request")
         return problem(503, "Intake unavailable", f"{error}: retry the request")
 
 

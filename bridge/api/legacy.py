@@ -11,28 +11,28 @@ from bridge.api.intake import Intake, RequestBody, rejection_response
 from bridge.api.openapi_intake import problem_responses
 from bridge.api.problem import problem
 from bridge.clock import now_micros
-from bridge.intake.legacy import LegacyInputKind, LegacyReader
+from bridge.intake.legacy import LegacyInputKind
 from bridge.store.event_log import IncomingEvent, RejectedInput
 from mappers.canonical.rows import DatasetRegistrationRow
+from mappers.errors import TransientError
 from mappers.legacy.formats import LegacyFormat
 
 _BOOLEAN_VALUES = {"true": True, "1": True, "yes": True, "": True, "false": False, "0": False, "no": False}
 
 
-async def ingest_legacy(
-    intake: Intake, legacy: LegacyReader, legacy_format: LegacyFormat, request: Request
-) -> Response:
+async def ingest_legacy(intake: Intake, legacy_format: LegacyFormat, request: Request) -> Response:
     """Ingest one legacy body, and respond with 201 once its events are stored durably."""
     with intake.body_memory() as memory:
         body = await intake.read_body(request.headers, request.receive, memory)
         if isinstance(body, Response):
             return body
-        return await _ingest_body(intake, legacy, legacy_format, request, body)
+        try:
+            return await _ingest_body(intake, legacy_format, request, body)
+        except TransientError as error:
+            return intake.unavailable_response(error)
 
 
-async def _ingest_body(
-    intake: Intake, legacy: LegacyReader, legacy_format: LegacyFormat, request: Request, body: RequestBody
-) -> Response:
+async def _ingest_body(intake: Intake, legacy_format: LegacyFormat, request: Request, body: RequestBody) -> Response:
     historical_text = request.query_params.get("historical", "false")
     historical = _BOOLEAN_VALUES.get(historical_text.lower())
     if historical is None:
@@ -44,10 +44,10 @@ async def _ingest_body(
         )
     input_kind = LegacyInputKind(legacy_format, historical)
     if body.error is None:
-        result = legacy.read(body.content, input_kind, now_micros())
+        result = await intake.reader.read_legacy(body.content, input_kind, now_micros(), body.key)
     else:
-        result = legacy.reject(body.sent, input_kind, body.error)
-    unavailable_response = await intake.commit([result] if isinstance(result, RejectedInput) else result)
+        result = intake.reader.reject_legacy(body.sent, input_kind, body.error)
+    unavailable_response = await intake.commit([result] if isinstance(result, RejectedInput) else result, body.key)
     if unavailable_response is not None:
         return unavailable_response
     if isinstance(result, RejectedInput):
@@ -62,7 +62,7 @@ def _registration_response(items: Sequence[IncomingEvent]) -> Response:
     return JSONResponse({"registration": row.reg_id.hex() if row else None, "status": "PENDING"}, 201)
 
 
-def add_legacy_routes(app: FastAPI, get_intake: Callable[[], Intake | None], legacy: LegacyReader) -> None:
+def add_legacy_routes(app: FastAPI, get_intake: Callable[[], Intake | None]) -> None:
     for route in LEGACY_ROUTES:
         app.post(
             route.path,
@@ -72,17 +72,15 @@ def add_legacy_routes(app: FastAPI, get_intake: Callable[[], Intake | None], leg
             response_class=Response,
             responses=_openapi_responses(route.legacy_format),
             openapi_extra=_openapi_operation(route),
-        )(_make_handler(route.legacy_format, get_intake, legacy))
+        )(_make_handler(route.legacy_format, get_intake))
 
 
-def _make_handler(
-    legacy_format: LegacyFormat, get_intake: Callable[[], Intake | None], legacy: LegacyReader
-) -> Callable[[Request], Any]:
+def _make_handler(legacy_format: LegacyFormat, get_intake: Callable[[], Intake | None]) -> Callable[[Request], Any]:
     async def handle(request: Request) -> Response:
         intake = get_intake()
         if intake is None:
             return problem(503, "Starting", "the service is starting")
-        return await ingest_legacy(intake, legacy, legacy_format, request)
+        return await ingest_legacy(intake, legacy_format, request)
 
     return handle
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from itertools import islice
 from typing import Any, NamedTuple
 
 import msgspec
@@ -9,14 +10,13 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from bridge.api.intake import Intake, RequestBody, rejection_response
+from bridge.api.intake import SOURCE, Intake, RequestBody, rejection_response
 from bridge.store.event_log import IncomingEvent, RejectedInput
 from mappers.canonical_json import decode_json
-from mappers.errors import InputTooLarge, InvalidInput
+from mappers.errors import InputTooLarge, InvalidInput, TransientError
 
 _CREATED = Response(status_code=201)
 _NO_CONTENT = Response(status_code=204)
-_SOURCE = "http"
 #: Maximum number of events per batch. A batch of this size is ingested in one or two seconds.
 _MAX_BATCH_EVENTS = 100_000
 
@@ -34,8 +34,8 @@ _events_decoder = msgspec.json.Decoder(_OpenMetadataBatch)
 
 async def ingest_event(intake: Intake, body: RequestBody) -> Response:
     """Ingest one event, and respond with 201 once it is stored durably."""
-    item = _read_event(intake, body)
-    if (unavailable_response := await intake.commit([item])) is not None:
+    item = await _read_event(intake, body)
+    if (unavailable_response := await intake.commit([item], body.key)) is not None:
         return unavailable_response
     return rejection_response(item) if isinstance(item, RejectedInput) else _CREATED
 
@@ -58,8 +58,8 @@ async def ingest_batch(intake: Intake, body: RequestBody) -> Response:
 
 async def ingest_openmetadata_event(intake: Intake, body: RequestBody) -> Response:
     """Ingest one event on OpenMetadata's path. The response has OpenMetadata's format."""
-    item = _read_event(intake, body)
-    if (unavailable_response := await intake.commit([item])) is not None:
+    item = await _read_event(intake, body)
+    if (unavailable_response := await intake.commit([item], body.key)) is not None:
         return unavailable_response
     if isinstance(item, RejectedInput):
         return rejection_response(item)
@@ -100,7 +100,10 @@ async def handle_request(intake: Intake, handler: Handler, scope: Scope, receive
     """Handle one request without any middleware, because every event takes this path."""
     with intake.body_memory() as memory:
         body = await intake.read_body(Headers(scope=scope), receive, memory)
-        response = body if isinstance(body, Response) else await handler(intake, body)
+        try:
+            response = body if isinstance(body, Response) else await handler(intake, body)
+        except TransientError as error:
+            response = intake.unavailable_response(error)
     await response(scope, receive, send)
 
 
@@ -132,18 +135,16 @@ async def _ingest_events(
     """Ingest the events of a batch in groups. A body that is not a batch is rejected as a whole."""
     payloads_or_error = _decode_batch(body, decode_events)
     if not isinstance(payloads_or_error, list):
-        rejected_input = intake.reader.reject(body.sent, _SOURCE, payloads_or_error)
-        return await intake.commit([rejected_input]) or rejection_response(rejected_input)
+        rejected_input = intake.reader.reject(body.sent, SOURCE, payloads_or_error)
+        return await intake.commit([rejected_input], body.key) or rejection_response(rejected_input)
     payloads = payloads_or_error
     successful_count = edge_count = 0
     failed_events: list[dict[str, Any]] = []
-    for start in range(0, len(payloads), intake.max_group):
-        items = [
-            intake.reader.read(bytes(payload), _SOURCE) for payload in payloads[start : start + intake.max_group]
-        ]
-        if (unavailable_response := await intake.commit(items)) is not None:
+    while (read_count := successful_count + len(failed_events)) < len(payloads):
+        items = await intake.read_events(map(bytes, islice(payloads, read_count, None)), body.key)
+        if (unavailable_response := await intake.commit(items, body.key)) is not None:
             return unavailable_response
-        for index, item in enumerate(items, start):
+        for index, item in enumerate(items, read_count):
             if isinstance(item, RejectedInput):
                 failed_events.append({"index": index, "reason": item.message, "retriable": False})
             else:
@@ -168,10 +169,10 @@ def _decode_batch(
     return payloads
 
 
-def _read_event(intake: Intake, body: RequestBody) -> IncomingEvent | RejectedInput:
+async def _read_event(intake: Intake, body: RequestBody) -> IncomingEvent | RejectedInput:
     if body.error is not None:
-        return intake.reader.reject(body.sent, _SOURCE, body.error)
-    return intake.reader.read(body.content, _SOURCE)
+        return intake.reader.reject(body.sent, SOURCE, body.error)
+    return await intake.reader.read(body.content, SOURCE, body.key)
 
 
 def _count_edges(item: IncomingEvent) -> int:

@@ -19,7 +19,7 @@ RETRY_AFTER_SECONDS = "2"
 def problem(status: int, title: str, detail: str, **extensions: Any) -> Response:
     """Build an RFC 9457 problem response. `detail` states the cause and the remedy."""
     body = {"type": "about:blank", "title": title, "status": status, "detail": detail, **extensions}
-    headers = {"Retry-After": RETRY_AFTER_SECONDS} if status == 503 else None
+    headers = {"Retry-After": RETRY_AFTER_SECONDS} if status in (429, 503) else None
     return Response(msgspec.json.encode(body), status, headers, PROBLEM_TYPE)
 
 

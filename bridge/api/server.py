@@ -13,7 +13,7 @@ import uvicorn
 
 from bridge.api.app import AppState, build_app
 from bridge.api.http_protocol import ConnectionSweeper, LimitedProtocol, connection_limit, raise_descriptor_limit
-from bridge.bootstrap.intake import make_event_reader, make_legacy_reader, tune_garbage_collector
+from bridge.bootstrap.intake import tune_garbage_collector
 from bridge.bootstrap.queries import open_query_service
 from bridge.bootstrap.store import make_writer
 from bridge.errors import AddressInUse
@@ -55,9 +55,7 @@ def run_server(settings: Settings) -> None:
     writer = make_writer(settings)
     listener = _open_listener(settings, _backlog(descriptors))
     host, port, *_ = listener.getsockname()
-    reader = make_event_reader(settings)
-    legacy = make_legacy_reader(settings, reader)
-    app = build_app(AppState(settings, reader, legacy, lambda: writer, lambda: open_query_service(settings)))
+    app = build_app(AppState(settings, lambda: writer, lambda: open_query_service(settings)))
     display_host = f"[{host}]" if ":" in host else host
     tune_garbage_collector()
     log.info(

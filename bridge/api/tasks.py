@@ -10,13 +10,15 @@ from bridge.api.background import BackgroundTask
 from bridge.api.metrics import Metrics
 from bridge.api.sync_metrics import TargetMetrics
 from bridge.bootstrap.governance import open_asset_watcher
-from bridge.bootstrap.intake import make_file_follower
+from bridge.bootstrap.intake import make_file_follower, make_pending_event_merger
 from bridge.bootstrap.store import make_indexer
 from bridge.bootstrap.targets import disable_sync_target, make_reconciler
 from bridge.governance.watcher import AssetWatcher
-from bridge.intake.event_reader import EventReader
+from bridge.intake.child_process import ChildProcess
 from bridge.intake.file_follower import FileFollower
 from bridge.intake.group_commit import GroupCommitter
+from bridge.intake.large_events import AsyncEventReader, PendingEventMerger
+from bridge.intake.pending_events import PendingEvents
 from bridge.settings.model import Settings
 from bridge.settings.target_names import TargetName, enabled_targets
 from bridge.store.search.indexer import SearchIndexer
@@ -26,7 +28,9 @@ from mappers.errors import LineageBridgeError
 _log = structlog.get_logger()
 
 #: How often an idle task checks for work.
-_INDEX_POLL_SECONDS, _SYNC_POLL_SECONDS = 0.5, 0.25
+_INDEX_POLL_SECONDS, _SYNC_POLL_SECONDS, _PENDING_POLL_SECONDS = 0.5, 0.25, 0.1
+#: How often the store is searched for pending events that no process merges.
+_PENDING_SEARCH_SECONDS = 60.0
 #: After each batch, the indexer measures the CPU load of the process for this time. Above the load limit, it pauses
 #: for a multiple of the time that the batch took.
 _LOAD_SAMPLE_SECONDS, _MAX_LOAD, _PAUSE_FACTOR = 0.02, 0.15, 50
@@ -66,6 +70,43 @@ class SearchIndexTask(BackgroundTask):
     def on_failure(self, error: Exception, retry_seconds: float) -> None:
         """Log a failed batch."""
         _log.warning("search indexing failed, retrying", reason=str(error), seconds=retry_seconds)
+
+
+class LargeEventTask(BackgroundTask):
+    """Merges pending events, also those that an earlier process left behind."""
+
+    def __init__(self, settings: Settings, process: ChildProcess, pending_events: PendingEvents) -> None:
+        super().__init__()
+        self._settings = settings
+        self._process = process
+        self._pending_events = pending_events
+        self._merger: PendingEventMerger | None = None
+        self._next_search_at = 0.0
+        self.start()
+
+    def step(self) -> float:
+        """Merge one event, and return the seconds until the next one: none while events are pending."""
+        if self._merger is None:
+            self._merger = make_pending_event_merger(self._settings, self._process, self._pending_events)
+            self._merger.load_abandoned(seconds=0)
+            self._next_search_at = time.monotonic() + _PENDING_SEARCH_SECONDS
+        if self._merger.merge_next():
+            return 0.0
+        if time.monotonic() > self._next_search_at:
+            self._merger.load_abandoned()
+            self._next_search_at = time.monotonic() + _PENDING_SEARCH_SECONDS
+        return _PENDING_POLL_SECONDS
+
+    def close(self) -> None:
+        """Close the connection of the merger."""
+        merger, self._merger = self._merger, None
+        if merger is not None:
+            merger.close()
+
+    def on_failure(self, error: Exception, retry_seconds: float) -> None:
+        """Log a failed merge, unless it was interrupted by the shutdown."""
+        if not self.stop_requested.is_set():
+            _log.warning("large event not merged, retrying", reason=str(error), seconds=retry_seconds)
 
 
 class SyncTask(BackgroundTask):
@@ -200,7 +241,9 @@ class GovernanceTask(BackgroundTask):
 class FileFollowerTask:
     """Runs the file follower until stopped. If the follower fails, `failure` holds the reason."""
 
-    def __init__(self, settings: Settings, reader: EventReader, committer: GroupCommitter, metrics: Metrics) -> None:
+    def __init__(
+        self, settings: Settings, reader: AsyncEventReader, committer: GroupCommitter, metrics: Metrics
+    ) -> None:
         self.failure: str | None = None
         self._task: asyncio.Task[None] | None = None
         if settings.intake.tail:

@@ -53,19 +53,22 @@ class _IngestCounter:
 
 async def _follow_files(settings: "Settings", paths: list[str], counter: _IngestCounter, *, once: bool) -> None:
     """Ingest files until stopped or, with `once`, up to their current ends. Outcomes are counted in `counter`."""
-    from bridge.bootstrap.intake import make_event_reader, make_file_follower
+    from bridge.bootstrap.intake import make_async_reader, make_file_follower
     from bridge.bootstrap.store import make_writer
+    from bridge.intake.child_process import ChildProcess
     from bridge.intake.group_commit import GroupCommitter
 
     writer = make_writer(settings)
     committer = GroupCommitter(writer, max_group=settings.intake.max_group, max_pending=settings.intake.max_waiting)
-    follower = make_file_follower(settings, paths, make_event_reader(settings), committer, counter.count)
+    process = ChildProcess(settings.log)
+    follower = make_file_follower(settings, paths, make_async_reader(settings, process), committer, counter.count)
     _stop_on_signals(follower)
     try:
         await (follower.read_all() if once else follower.run())
     finally:
         await committer.close()
         follower.close()
+        process.close()
         writer.close()
     counter.unreadable = len(follower.problems)
 

@@ -9,10 +9,10 @@ from typing import TypeVar
 
 import structlog
 
-from bridge.intake.event_reader import EventReader
 from bridge.intake.file_position import fingerprint, printable_path, source_name
 from bridge.intake.file_tracker import FileTracker, FollowedFile
 from bridge.intake.group_commit import GroupCommitter
+from bridge.intake.large_events import AsyncEventReader
 from bridge.intake.open_files import OpenFiles
 from bridge.store.event_log import FilePosition, IncomingEvent, RejectedInput
 from connectors.openlineage.file_finder import FileFinder
@@ -35,7 +35,7 @@ class FileFollower:
     def __init__(
         self,
         patterns: Sequence[str],
-        reader: EventReader,
+        reader: AsyncEventReader,
         committer: GroupCommitter,
         *,
         max_line: int,
@@ -152,7 +152,7 @@ class FileFollower:
                 reason = f"a line exceeds the limit of {self._max_line} bytes; only its beginning is kept"
                 items.append(self._reader.reject(line.payload, source, InputTooLarge(reason)))
             else:
-                items.append(self._reader.read(line.payload, source))
+                items.append(await self._reader.read(line.payload, source, source))
             if number % _STEPS_PER_YIELD == 0:
                 await asyncio.sleep(0)
         return items

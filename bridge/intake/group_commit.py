@@ -4,16 +4,18 @@ import asyncio
 import os
 import sys
 import time
+from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 import structlog
 
-from bridge.errors import Overloaded, StoreBusy
-from bridge.store.event_log import FilePosition, IncomingEvent, RejectedInput
-from bridge.store.writer import Writer
+from bridge.errors import Overloaded, StoreBusy, TooManyRequests
+from bridge.intake.pending_events import MAX_PENDING_PER_KEY, PendingEvents
+from bridge.store.event_log import PENDING, FilePosition, IncomingEvent, RejectedInput
+from bridge.store.writer import MAX_GROUP_ROWS, Writer, without_rows
 from mappers.errors import TransientError
 
 _log = structlog.get_logger()
@@ -28,7 +30,9 @@ _BUSY_TIMEOUT_SECONDS = 30.0
 
 
 class _PendingRequest(NamedTuple):
+    key: str
     items: Sequence[IncomingEvent | RejectedInput]
+    row_count: int
     positions: Sequence[FilePosition]
     waiter: "asyncio.Future[None]"
     queued_at: float
@@ -40,6 +44,9 @@ class GroupCommitter:
     An embedded store commits in this process, so its commits run in the thread of the event loop: another thread
     would only compete for the interpreter lock. Commits to a server run in a thread of their own, while the loop
     reads the next events.
+
+    The keys that send events take turns. With `pending_events`, events with many rows are committed without them, and
+    are queued there to be merged later.
     """
 
     def __init__(
@@ -48,6 +55,7 @@ class GroupCommitter:
         *,
         max_group: int,
         max_pending: int,
+        pending_events: PendingEvents | None = None,
         probe_seconds: float = 2.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -56,8 +64,9 @@ class GroupCommitter:
         self._max_pending = max_pending
         self._probe_seconds = probe_seconds
         self._clock = clock
-        self._queue: list[_PendingRequest] = []
-        self._pending_count = 0
+        self._pending_events = pending_events
+        self._queues: OrderedDict[str, deque[_PendingRequest]] = OrderedDict()
+        self._pending_counts: Counter[str] = Counter()
         self._failing_since: float | None = None
         self._commit_task: asyncio.Task[None] | None = None
         self._probe: asyncio.Task[None] | None = None
@@ -74,7 +83,7 @@ class GroupCommitter:
 
     def pending_event_count(self) -> int:
         """Return the number of events that wait for a commit."""
-        return self._pending_count
+        return self._pending_counts.total()
 
     def oldest_age(self) -> float:
         """Return how many seconds the oldest event has waited, or 0 if no event is waiting.
@@ -82,27 +91,40 @@ class GroupCommitter:
         If commits fail, the age keeps growing until a commit succeeds, because senders still hold the failed events.
         """
         waiting_since = self._failing_since
-        if waiting_since is None and self._queue:
-            waiting_since = self._queue[0].queued_at
+        if waiting_since is None and self._queues:
+            waiting_since = min(queue[0].queued_at for queue in self._queues.values())
         return 0.0 if waiting_since is None else self._clock() - waiting_since
 
     def is_full(self) -> bool:
         """Return True if no more events may wait."""
-        return self._pending_count >= self._max_pending
+        return self._pending_counts.total() >= self._max_pending
 
-    async def commit(self, items: Sequence[IncomingEvent | RejectedInput], *positions: FilePosition) -> None:
+    async def commit(
+        self, items: Sequence[IncomingEvent | RejectedInput], *positions: FilePosition, key: str = ""
+    ) -> None:
         """Return once the items and their file positions are on disk.
 
-        Raises TransientError if they could not be written.
+        Raises TransientError if they could not be written, and TooManyRequests if too many events of the key wait.
         """
-        if self.is_full():
-            raise Overloaded(f"{self._max_pending} events are waiting to be written")
+        self._check_limits(key)
+        if self._pending_events is not None:
+            items = [without_rows(item) for item in items]
+        row_count = sum(len(item.rows) for item in items if isinstance(item, IncomingEvent))
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._queue.append(_PendingRequest(items, positions, waiter, self._clock()))
-        self._pending_count += len(items)
+        request = _PendingRequest(key, items, row_count, positions, waiter, self._clock())
+        self._queues.setdefault(key, deque()).append(request)
+        self._pending_counts[key] += len(items)
         if self._commit_task is None:
             self._commit_task = asyncio.create_task(self._commit_groups())
         await waiter
+
+    def _check_limits(self, key: str) -> None:
+        if self.is_full():
+            raise Overloaded(f"{self._max_pending} events are waiting to be written")
+        if key and self._pending_counts[key] >= self._max_pending // 2:
+            raise TooManyRequests(f"{self._pending_counts[key]} events of this key are waiting to be written")
+        if self._pending_events is not None and self._pending_events.count(key) >= MAX_PENDING_PER_KEY:
+            raise TooManyRequests(f"{MAX_PENDING_PER_KEY} large events of this key are waiting to be merged")
 
     async def file_position(self, path: str) -> FilePosition | None:
         """Return the stored position of a file."""
@@ -123,13 +145,17 @@ class GroupCommitter:
         """Commit the queued requests in groups, and wake their callers, until the queue is empty."""
         for _ in range(_GATHER_TURNS):
             await asyncio.sleep(0)
-        while self._queue:
+        while self._queues:
             group = self._take_next_group()
             if self._failing_since is None:
                 self._failing_since = group[0].queued_at
             items = [item for request in group for item in request.items]
             positions = [position for request in group for position in request.positions]
             error = await self._write_group(items, positions)
+            if error is None and self._pending_events is not None:
+                for request in group:
+                    pending_events = [item.key for item in request.items if _is_pending(item)]
+                    self._pending_events.add(request.key, pending_events)
             for waiter in (request.waiter for request in group if not request.waiter.cancelled()):
                 if error is None:
                     waiter.set_result(None)
@@ -138,16 +164,21 @@ class GroupCommitter:
         self._commit_task = None
 
     def _take_next_group(self) -> list[_PendingRequest]:
-        """Take requests from the queue until the group is full, but at least one. Requests are not split."""
-        request_count = item_count = 0
-        for request in self._queue:
-            item_count += len(request.items)
-            if request_count and item_count > self._max_group:
+        """Take requests from the keys in turn until the group is full, but at least one. Requests are not split."""
+        group: list[_PendingRequest] = []
+        item_count = row_count = 0
+        while self._queues:
+            key, queue = next(iter(self._queues.items()))
+            item_count += len(queue[0].items)
+            row_count += queue[0].row_count
+            if group and (item_count > self._max_group or row_count > MAX_GROUP_ROWS):
                 break
-            request_count += 1
-        group = self._queue[:request_count]
-        self._queue = self._queue[request_count:]
-        self._pending_count -= sum(len(request.items) for request in group)
+            group.append(queue.popleft())
+            self._queues.move_to_end(key)
+            if not queue:
+                del self._queues[key]
+        for request in group:
+            self._pending_counts[request.key] -= len(request.items)
         return group
 
     async def _write_group(
@@ -205,3 +236,7 @@ class GroupCommitter:
             await asyncio.sleep(self._probe_seconds)
             with suppress(TransientError):
                 await self.commit(items)
+
+
+def _is_pending(item: IncomingEvent | RejectedInput) -> TypeGuard[IncomingEvent]:
+    return isinstance(item, IncomingEvent) and item.failure == PENDING

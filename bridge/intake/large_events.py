@@ -1,51 +1,74 @@
 """Reads large events in a child process, and merges events with many rows after they were acknowledged."""
 
+import asyncio
 import pickle
-import threading
-from collections import OrderedDict, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import zstandard
 
+from bridge.clock import now_micros
 from bridge.intake.child_process import CallFailed, ChildProcess
 from bridge.intake.event_reader import EventReader
+from bridge.intake.fair_turns import FairTurns
 from bridge.intake.legacy import LegacyInputKind, LegacyReader
+from bridge.intake.pending_events import PendingEvents
 from bridge.store.database import Database
 from bridge.store.event_log import EventKey, IncomingEvent, RejectedInput, list_pending_events, read_pending_event
 from bridge.store.row_slices import slice_rows
 from bridge.store.writer import Writer, without_rows
 from mappers.canonical.merge import Row
-from mappers.errors import InvalidInput
+from mappers.errors import InputTooLarge, InvalidInput, TransientError
 from mappers.openlineage.facet_parser import ParsedDataset
 
 #: Larger bodies and events are parsed in the child process. Parsing a body of this size takes about 20 ms.
 LARGE_BYTES = 256 << 10
+#: Maximum number of large inputs of one key that wait to be read.
+MAX_WAITING_PER_KEY = 20
+#: Pending events in the store that this process did not receive are merged if they have waited for this long.
+_ABANDONED_SECONDS = 60
 _LISTED_EVENTS = 1_000
 
 
-class LargeEventReader:
-    """Reads events and legacy bodies in the child process."""
+class AsyncEventReader:
+    """Reads events and legacy bodies for an event loop, large ones in a child process.
+
+    Large inputs are read one at a time, and the keys that send them take turns.
+    """
 
     def __init__(self, process: ChildProcess, reader: EventReader, legacy: LegacyReader) -> None:
         self._process = process
         self._reader = reader
         self._legacy = legacy
+        self._turns = FairTurns(MAX_WAITING_PER_KEY)
 
-    def read(self, payload: bytes, source: str) -> IncomingEvent | RejectedInput:
-        """Parse and map an event. An event with many rows is returned without them, as pending."""
-        try:
-            return self._process.call(_read_event, self._reader, payload, source)._replace(payload=payload)
-        except CallFailed as error:
-            return self._reader.reject(payload, source, InvalidInput(f"cannot be parsed: {error}"))
+    async def read(self, payload: bytes, source: str, key: str = "") -> IncomingEvent | RejectedInput:
+        """Parse and map an event. A large event with many rows is returned without them, as pending."""
+        if len(payload) <= LARGE_BYTES:
+            return self._reader.read(payload, source)
+        async with self._turns.turn(key):
+            try:
+                item = await asyncio.to_thread(self._process.call, _read_event, self._reader, payload, source)
+            except CallFailed as error:
+                return self._reader.reject(payload, source, InvalidInput(f"cannot be parsed: {error}"))
+        return item._replace(payload=payload)
 
-    def read_legacy(
-        self, body: bytes, kind: LegacyInputKind, received_at: int
+    async def read_legacy(
+        self, body: bytes, kind: LegacyInputKind, received_at: int, key: str = ""
     ) -> list[IncomingEvent] | RejectedInput:
-        try:
-            return self._process.call(self._legacy.read, body, kind, received_at)
-        except CallFailed as error:
-            return self._legacy.reject(body, kind, InvalidInput(f"cannot be parsed: {error}"))
+        if len(body) <= LARGE_BYTES:
+            return self._legacy.read(body, kind, received_at)
+        async with self._turns.turn(key):
+            try:
+                return await asyncio.to_thread(self._process.call, self._legacy.read, body, kind, received_at)
+            except CallFailed as error:
+                return self._legacy.reject(body, kind, InvalidInput(f"cannot be parsed: {error}"))
+
+    def reject(self, payload: bytes, source: str, error: InvalidInput | InputTooLarge) -> RejectedInput:
+        return self._reader.reject(payload, source, error)
+
+    def reject_legacy(self, body: bytes, kind: LegacyInputKind, error: InvalidInput | InputTooLarge) -> RejectedInput:
+        return self._legacy.reject(body, kind, error)
 
 
 class MappedSlices(NamedTuple):
@@ -86,33 +109,6 @@ def _map_event(reader: EventReader, payload: bytes, source: str) -> MappedSlices
     return MappedSlices(slices, item.failure)
 
 
-class PendingEvents:
-    """The pending events of this process, by the key that sent them. Thread-safe."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._events: OrderedDict[str, deque[EventKey]] = OrderedDict()
-
-    def add(self, key: str, events: Sequence[EventKey]) -> None:
-        with self._lock:
-            self._events.setdefault(key, deque()).extend(events)
-
-    def count(self, key: str) -> int:
-        with self._lock:
-            return len(self._events.get(key, ()))
-
-    def take(self) -> EventKey | None:
-        """Remove and return the next event; the keys take turns."""
-        with self._lock:
-            if not self._events:
-                return None
-            key, events = self._events.popitem(last=False)
-            event = events.popleft()
-            if events:
-                self._events[key] = events
-            return event
-
-
 class PendingEventMerger:
     """Merges pending events in slices, one event at a time."""
 
@@ -132,26 +128,35 @@ class PendingEventMerger:
         self._reader = reader
         self._events = events
 
-    def load(self) -> None:
-        """Queue the events that are pending in the store: an earlier process may have left them behind."""
-        self._events.add("", list_pending_events(self._db, self._org, _LISTED_EVENTS))
+    def load_abandoned(self, seconds: float = _ABANDONED_SECONDS) -> None:
+        """Queue events that have been pending in the store for this long: another process may have left them."""
+        received_before = now_micros() - int(seconds * 1e6)
+        self._events.add("", list_pending_events(self._db, self._org, received_before, _LISTED_EVENTS))
 
     def merge_next(self) -> bool:
         """Merge the next event. Return False if none is pending."""
         key = self._events.take()
         if key is None:
             return False
-        pending_event = read_pending_event(self._db, self._org, key)
-        if pending_event is not None:
-            try:
-                mapped = self._process.call(_map_event, self._reader, pending_event.payload, pending_event.source)
-            except CallFailed as error:
-                mapped = MappedSlices([], f"cannot be mapped: {error}")
-            if mapped.failure is None:
-                self._writer.merge_slices(key, mapped.unpickle())
-            else:
-                self._writer.finish_pending(key, mapped.failure)
+        try:
+            self._merge(key)
+        except TransientError:
+            self._events.add("", [key])
+            raise
         return True
 
     def close(self) -> None:
         self._writer.close()
+
+    def _merge(self, key: EventKey) -> None:
+        pending_event = read_pending_event(self._db, self._org, key)
+        if pending_event is None:
+            return  # another process has merged it
+        try:
+            mapped = self._process.call(_map_event, self._reader, pending_event.payload, pending_event.source)
+        except CallFailed as error:
+            mapped = MappedSlices([], f"cannot be mapped: {error}")
+        if mapped.failure is None:
+            self._writer.merge_slices(key, mapped.unpickle())
+        else:
+            self._writer.finish_pending(key, mapped.failure)

@@ -22,8 +22,9 @@ WHERE org_id = ?1 AND run_id {ids} AND failure IS NULL ORDER BY event_time, even
 PENDING = "waits to be merged"
 
 _LIST_PENDING = """
-SELECT event_time, event_hash FROM run_event WHERE org_id = ?1 AND failure = ?2 AND failure IS NOT NULL
-ORDER BY seq LIMIT ?3
+SELECT event_time, event_hash FROM run_event
+WHERE org_id = ?1 AND failure = ?2 AND failure IS NOT NULL AND received_at <= ?3
+ORDER BY seq LIMIT ?4
 """
 _READ_PENDING = """
 SELECT event_time, event_hash, source, payload FROM run_event
@@ -60,9 +61,10 @@ def read_run_events(db: Database, org: str, runs: Collection[bytes]) -> dict[byt
     return events_by_run
 
 
-def list_pending_events(db: Database, org: str, limit: int) -> "list[EventKey]":
+def list_pending_events(db: Database, org: str, received_before: int, limit: int) -> "list[EventKey]":
     """List events that are stored but not merged yet, in the order in which they were stored."""
-    return [EventKey(micros, bytes(hash_)) for micros, hash_ in db.fetch_all(_LIST_PENDING, org, PENDING, limit)]
+    rows = db.fetch_all(_LIST_PENDING, org, PENDING, received_before, limit)
+    return [EventKey(micros, bytes(hash_)) for micros, hash_ in rows]
 
 
 def read_pending_event(db: Database, org: str, key: "EventKey") -> LoggedEvent | None:

@@ -94,6 +94,8 @@ _CACHE_BYTES, _ROW_BYTES = 8 << 20, 400
 _MAX_ATTEMPTS = 10
 #: An event with more rows is first stored without them, and then merged in slices.
 MAX_UNSLICED_ROWS = 2 * SLICE_ROWS
+#: Rows per transaction that writes a group of events; a single event may have a few more.
+MAX_GROUP_ROWS = 5 * SLICE_ROWS
 #: After each slice, other writers have the store for this share of the time that the slice took.
 _YIELD_SHARE = 0.5
 #: A row sent to the store: its class, key and value.

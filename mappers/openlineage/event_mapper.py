@@ -43,7 +43,7 @@ def map_event(event: Event, options: MappingOptions) -> MappedEvent:
             _map_job_event(builder, event, job)
         else:
             _map_run_event(builder, event, job, event.run_uuid)
-    return MappedEvent(builder.rows, list(dict.fromkeys(builder.notes)))
+    return MappedEvent(list(builder.rows), list(dict.fromkeys(builder.notes)))
 
 
 @bounded_lru_cache(4_096)

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from bridge.api.app import AppState, build_app
 from bridge.api.server import make_server
-from bridge.bootstrap.intake import make_event_reader, make_legacy_reader
 from bridge.bootstrap.queries import open_query_service
 from bridge.bootstrap.store import make_writer
 from bridge.settings.model import Settings
@@ -38,11 +37,7 @@ class HttpServer(NamedTuple):
 
 @contextmanager
 def serving(settings: Settings, descriptors: int = 4096) -> Iterator[HttpServer]:
-    reader = make_event_reader(settings)
-    state = AppState(
-        settings, reader, make_legacy_reader(settings, reader),
-        lambda: make_writer(settings), lambda: open_query_service(settings),
-    )  # fmt: skip
+    state = AppState(settings, lambda: make_writer(settings), lambda: open_query_service(settings))
     server = make_server(build_app(state), settings, descriptors)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=lambda: asyncio.run(server.serve([listener])))

@@ -10,7 +10,6 @@ import httpx
 import msgspec
 
 from bridge.api.app import AppState, build_app
-from bridge.bootstrap.intake import make_event_reader, make_legacy_reader
 from bridge.bootstrap.queries import open_query_service
 from bridge.bootstrap.store import make_writer
 from bridge.intake.group_commit import GroupCommitter
@@ -52,12 +51,8 @@ class RunningService:
 
     def __init__(self, settings: Settings, open_writer: Callable[[], Writer] | None = None) -> None:
         self.settings = settings
-        reader = make_event_reader(settings)
-        legacy = make_legacy_reader(settings, reader)
         self.service = AppState(
             settings,
-            reader,
-            legacy,
             open_writer or (lambda: make_writer(settings)),
             lambda: open_query_service(settings),
         )

@@ -70,7 +70,7 @@ class FollowerHarness:
     def _start(self) -> None:
         self.committer = GroupCommitter(self.writer, max_group=100, max_pending=1000, probe_seconds=1000)  # type: ignore[arg-type]
         self.follower = FileFollower(
-            self.patterns, self.store.reader, self.committer, max_line=MAX_LINE, batch_lines=self.group,
+            self.patterns, self.store.async_reader(), self.committer, max_line=MAX_LINE, batch_lines=self.group,
             on_item=self._count, clock=lambda: self.now, pause=self._pause,
         )  # fmt: skip
 
