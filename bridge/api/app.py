@@ -76,6 +76,8 @@ class AppState:
         self.metrics: Metrics | None = None
         self.intake: Intake | None = None
         self.file_follower: FileFollowerTask | None = None
+        self.child_process: ChildProcess | None = None
+        self.large_events: LargeEventTask | None = None
         self.queries: QueryExecutor | None = None
         self.commands: CommandExecutor | None = None
 
@@ -93,13 +95,14 @@ class AppState:
         store_file = StoreUrl(self._settings.store.url).file
         self.metrics = Metrics(
             committer,
+            pending_events,
             lambda: self.not_ready_reason() is None,
             store=self.store,
             disk=store_file.absolute().parent if store_file else None,
         )
-        process = ChildProcess(self._settings.log)
-        reader = make_async_reader(self._settings, process)
-        large_events = LargeEventTask(self._settings, process, pending_events)
+        self.child_process = ChildProcess(self._settings.log)
+        reader = make_async_reader(self._settings, self.child_process)
+        self.large_events = LargeEventTask(self._settings, self.child_process, pending_events)
         self.intake = Intake(reader, committer, self._authorizer, self.metrics, limits)
         self.file_follower = FileFollowerTask(self._settings, reader, committer, self.metrics)
         self.queries = QueryExecutor(self._open_query_service)
@@ -108,8 +111,8 @@ class AppState:
         sync_tasks = {target: SyncTask(self._settings, self.metrics, target) for target in TargetName}
         governance = GovernanceTask(self._settings, self.metrics, sync_tasks[TargetName.openmetadata].metrics)
         yield
-        process.close()
-        await large_events.stop()
+        self.child_process.close()
+        await self.large_events.stop()
         self.queries.close()
         await asyncio.to_thread(self.commands.close)
         await self.file_follower.stop()

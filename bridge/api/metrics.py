@@ -12,6 +12,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from bridge import __version__
 from bridge.api.sync_metrics import SyncMetrics, TargetMetrics
 from bridge.intake.group_commit import GroupCommitter
+from bridge.intake.pending_events import PendingEvents
 from bridge.store.event_log import IncomingEvent, RejectedInput
 
 #: Reasons for rejecting a request or an event.
@@ -24,7 +25,13 @@ class Metrics:
     content_type = CONTENT_TYPE_LATEST
 
     def __init__(
-        self, committer: GroupCommitter, ready: Callable[[], bool], *, store: str, disk: Path | None
+        self,
+        committer: GroupCommitter,
+        pending_events: PendingEvents,
+        ready: Callable[[], bool],
+        *,
+        store: str,
+        disk: Path | None,
     ) -> None:
         self._registry = CollectorRegistry()
         self._accepted = Counter(
@@ -51,6 +58,9 @@ class Metrics:
         for reason in _REJECTION_REASONS:
             self._rejected.labels(reason=reason)  # created at 0: a counter that starts at 1 shows no increase
         self._add_gauge("lineage_bridge_events_waiting", "Events waiting for a commit", committer.pending_event_count)
+        self._add_gauge(
+            "lineage_bridge_pending_events", "Events that are stored but not merged yet", pending_events.total
+        )
         self._add_gauge(
             "lineage_bridge_oldest_pending_age_seconds",
             "Age of the oldest uncommitted event in seconds (0 if none)",

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TypeVar, cast
 
 from bridge.log import configure_log
@@ -52,12 +53,12 @@ class ChildProcess:
             try:
                 result, error = _exchange(process, request)
             except _PIPE_ERRORS as pipe_error:
-                process.wait()
+                self._end()
                 if self._is_closed:
                     raise _stopped() from None
                 raise CallFailed(f"the process that parses large events ended ({process.returncode})") from pipe_error
             if len(request) > _LAST_REQUEST_BYTES:
-                process.kill()
+                self._end()
         if error is not None:
             raise CallFailed(error)
         return cast("T", result)
@@ -65,9 +66,19 @@ class ChildProcess:
     def close(self) -> None:
         """End the process, even during a call."""
         self._is_closed = True
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
+        process = self._process
+        if process is not None:
+            process.kill()  # a call in progress ends, and releases the lock
+        with self._lock:
+            self._end()
+
+    def _end(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.kill()
+        with suppress(BrokenPipeError):  # closing sends what a failed call has left in the buffer
+            process.communicate()
 
     def _running_process(self) -> "subprocess.Popen[bytes]":
         if self._is_closed:
@@ -77,8 +88,7 @@ class ChildProcess:
             try:
                 _exchange(self._process, pickle.dumps((tuple, ())))
             except _PIPE_ERRORS:
-                self._process.wait()
-                self._process = None
+                self._end()
         if self._process is None:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "bridge.intake.child_process"],

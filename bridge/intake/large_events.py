@@ -135,14 +135,14 @@ class PendingEventMerger:
 
     def merge_next(self) -> bool:
         """Merge the next event. Return False if none is pending."""
-        key = self._events.take()
-        if key is None:
-            return False
-        try:
-            self._merge(key)
-        except TransientError:
-            self._events.add("", [key])
-            raise
+        with self._events.take() as key:
+            if key is None:
+                return False
+            try:
+                self._merge(key)
+            except TransientError:
+                self._events.add("", [key])
+                raise
         return True
 
     def close(self) -> None:

@@ -20,7 +20,8 @@ KINDS = pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgres", mark
 
 def parsed(store: Store, event: Json) -> IncomingEvent:
     item = store.read(event)
-    assert isinstance(item, IncomingEvent) and item.failure is None
+    assert isinstance(item, IncomingEvent)
+    assert item.failure is None
     return item
 
 
