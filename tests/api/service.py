@@ -14,6 +14,7 @@ from bridge.bootstrap.queries import open_query_service
 from bridge.bootstrap.store import make_writer
 from bridge.intake.group_commit import GroupCommitter
 from bridge.settings.model import Settings
+from bridge.store.event_log import PENDING
 from bridge.store.writer import Writer
 from tests.factories import facet, run_event
 from tests.stores import Json, as_bytes, template_connection
@@ -81,6 +82,15 @@ class RunningService:
             return await work
 
         return self._runner.run(wait())
+
+    def wait_until_merged(self) -> None:
+        """Wait until no event is pending."""
+        self.run(self._wait_until_merged())
+
+    async def _wait_until_merged(self) -> None:
+        async with asyncio.timeout(30):
+            while (PENDING,) in self.rows("SELECT failure FROM run_event"):  # noqa: ASYNC110 - written by a thread
+                await asyncio.sleep(0.01)
 
     def get(self, path: str, **options: Any) -> httpx.Response:
         return self.run(self.client.get(path, **options))

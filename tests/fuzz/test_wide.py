@@ -88,6 +88,7 @@ def test_wide_event_is_within_intake_limits(tmp_path: Path, gzipped: bool) -> No
     with RunningService(settings_for(tmp_path)) as api:
         response = api.post_gzip(gzip.compress(body, 1)) if gzipped else api.post(body)
         assert response.status_code == 201
+        api.wait_until_merged()
         assert api.rows("SELECT count(*), min(is_active) FROM column_lineage") == [(2 * WIDTH + 1, 1)]
 
 

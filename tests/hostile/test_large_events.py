@@ -42,18 +42,13 @@ def process() -> Iterator[ChildProcess]:
     process.close()
 
 
-async def until(condition: Any) -> None:
-    async with asyncio.timeout(30):
-        while not condition():  # noqa: ASYNC110 - the condition is a row that another thread writes
-            await asyncio.sleep(0.01)
-
-
 def test_event_with_many_rows_is_pending_until_it_is_merged(tmp_path: Path) -> None:
     with RunningService(settings_for(tmp_path)) as running:
         assert len(as_bytes(wide_event(50))) < LARGE_BYTES
         assert running.post(wide_event(50)).status_code == 201
         assert running.rows("SELECT failure FROM run_event") == [(PENDING,)]
-        running.run(until(lambda: running.rows("SELECT failure FROM run_event") == [(None,)]))
+        running.wait_until_merged()
+        assert running.rows("SELECT failure FROM run_event") == [(None,)]
         assert running.rows("SELECT count(*), sum(is_active) FROM column_lineage") == [(2_500, 2_500)]
 
 
@@ -100,7 +95,8 @@ def test_pending_events_of_an_earlier_process_are_merged(tmp_path: Path) -> None
         assert running.post(wide_event(50)).status_code == 201
         assert running.rows("SELECT failure FROM run_event") == [(PENDING,)]
     with RunningService(settings) as running:
-        running.run(until(lambda: running.rows("SELECT failure FROM run_event") == [(None,)]))
+        running.wait_until_merged()
+        assert running.rows("SELECT failure FROM run_event") == [(None,)]
 
 
 def test_killed_child_process_does_not_lose_the_event(tmp_path: Path) -> None:
