@@ -63,6 +63,10 @@ class StoreLocked(TransientError):
     """A lock was not available within the lock timeout, so another attempt would wait for as long again."""
 
 
+class StoreLost(TransientError):
+    """A file of the open store was deleted, moved, replaced or truncated."""
+
+
 class QueryTimeout(TransientError):
     """A query took too long."""
 

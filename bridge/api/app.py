@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any, Literal
 
 from fastapi import FastAPI, Request
@@ -29,6 +30,7 @@ from bridge.bootstrap.versions import open_command_context
 from bridge.intake.child_process import ChildProcess
 from bridge.intake.group_commit import GroupCommitter
 from bridge.intake.pending_events import PendingEvents
+from bridge.intake.recovery import recover_events
 from bridge.queries.dataset import DatasetQuery
 from bridge.queries.query import StoreQueryService
 from bridge.queries.routes import name_route
@@ -53,8 +55,6 @@ ROUTE_SCOPES: dict[str, Literal["ingest", "read", "operate"] | None] = {
     **{path: command_type.scope for (_, path), command_type in COMMAND_ROUTES.items()},
     **dict.fromkeys(QUERY_ROUTES, "read"),  # commands on the same paths check their own scope
 }
-#: The service is not ready if the oldest event waits longer than this for a commit.
-_MAX_COMMIT_SECONDS = 10.0
 
 
 class AppState:
@@ -88,17 +88,21 @@ class AppState:
         writer = self._open_writer()
         self.store = writer.version
         pending_events = PendingEvents()
+        store_file = StoreUrl(self._settings.store.url).file
         committer = GroupCommitter(
-            writer, max_group=limits.max_group, max_pending=limits.max_waiting, pending_events=pending_events
+            writer,
+            max_group=limits.max_group,
+            max_pending=limits.max_waiting,
+            pending_events=pending_events,
+            recover=partial(recover_events, writer.database, self._settings.org, store_file) if store_file else None,
         )
         self.committer = committer
-        store_file = StoreUrl(self._settings.store.url).file
         self.metrics = Metrics(
             committer,
             pending_events,
             lambda: self.not_ready_reason() is None,
             store=self.store,
-            disk=store_file.absolute().parent if store_file else None,
+            store_file=store_file,
         )
         self.child_process = ChildProcess(self._settings.log)
         reader = make_async_reader(self._settings, self.child_process)
@@ -120,18 +124,13 @@ class AppState:
         await asyncio.gather(*(task.stop() for task in sync_tasks.values()))
         await governance.stop()
         await committer.close()
+        writer.close()
 
     def not_ready_reason(self) -> str | None:
         """Return the reason why the service cannot accept events, or None if it can."""
         if self.committer is None:
             return "starting"
-        if self.committer.last_error is not None:
-            return f"the last commit failed: {self.committer.last_error}"
-        if (seconds := self.committer.oldest_age()) > _MAX_COMMIT_SECONDS:
-            return f"events have been waiting for a commit for {seconds:.0f} s"
-        if self.committer.is_full():
-            return "the queue of events waiting for a commit is full"
-        return self.file_follower.failure if self.file_follower else None
+        return self.committer.problem() or (self.file_follower.failure if self.file_follower else None)
 
     def command_services(self) -> tuple[Intake, CommandExecutor] | None:
         """Return the intake and the command executor, or None while the service starts."""

@@ -13,14 +13,15 @@ from bridge import __version__
 from bridge.api.sync_metrics import SyncMetrics, TargetMetrics
 from bridge.intake.group_commit import GroupCommitter
 from bridge.intake.pending_events import PendingEvents
-from bridge.store.event_log import IncomingEvent, RejectedInput
+from bridge.store.event_log import PENDING, IncomingEvent, RejectedInput
+from bridge.store.file_guard import file_size, wal_path
 
 #: Reasons for rejecting a request or an event.
 _REJECTION_REASONS = ("rejected", "too_large", "unavailable")
 
 
 class Metrics:
-    """Metrics of the service. Free space is reported for the disk that contains the directory `disk`."""
+    """Metrics of the service; `store_file` is the file of a SQLite store."""
 
     content_type = CONTENT_TYPE_LATEST
 
@@ -31,7 +32,7 @@ class Metrics:
         ready: Callable[[], bool],
         *,
         store: str,
-        disk: Path | None,
+        store_file: Path | None,
     ) -> None:
         self._registry = CollectorRegistry()
         self._accepted = Counter(
@@ -70,7 +71,13 @@ class Metrics:
             "lineage_bridge_store_healthy", "1 if the last commit succeeded", lambda: committer.is_healthy
         )
         self._add_gauge("lineage_bridge_ready", "1 if the service accepts events (same as /readyz)", ready)
-        if disk is not None:
+        if store_file is not None:
+            log, disk = wal_path(store_file), store_file.absolute().parent
+            self._add_gauge(
+                "lineage_bridge_store_wal_bytes",
+                "Size of the write-ahead log of the SQLite store",
+                lambda: file_size(log),
+            )
             self._add_gauge(
                 "lineage_bridge_store_free_bytes",
                 "Free bytes on the disk of the SQLite store",
@@ -93,7 +100,7 @@ class Metrics:
         if isinstance(item, RejectedInput):
             self.count_rejected("too_large" if item.too_large else "rejected")
         else:
-            self._merged[item.failure is None].inc()
+            self._merged[item.failure in (None, PENDING)].inc()
 
     def count_rejected(self, reason: str) -> None:
         self._rejected.labels(reason=reason).inc()

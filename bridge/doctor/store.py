@@ -7,6 +7,7 @@ from bridge.errors import IncompatibleStore
 from bridge.store import schema
 from bridge.store.connect import StoreUrl
 from bridge.store.database import Database
+from bridge.store.file_guard import file_size, wal_path
 from bridge.store.identity_groups import oversized_groups
 from bridge.store.intake_audit import audit_intake
 from bridge.store.migrations import HEAD
@@ -21,7 +22,10 @@ _POSTGRES_SIZE = "SELECT pg_database_size(current_database())"
 def check_integrity(store_url: StoreUrl, db: Database) -> Iterator[Finding]:
     """Report the size of the store and any integrity problems that its database finds."""
     ((size,),) = db.fetch_all(_SQLITE_SIZE if db.embedded else _POSTGRES_SIZE)
-    yield Finding(Level.ok, "store", f"{store_url.name} ({db.version}) {size / _MB:,.1f} MB")
+    message = f"{store_url.name} ({db.version}) {size / _MB:,.1f} MB"
+    if store_url.file:
+        message += f", write-ahead log {file_size(wal_path(store_url.file)) / _MB:,.1f} MB"
+    yield Finding(Level.ok, "store", message)
     remedy = "set it to on and restart the server: until then, acknowledged events can be lost"
     if db.embedded:
         remedy = "stop the service, keep a copy of the store, and restore the last backup (docs/guides/operations.md)"

@@ -12,8 +12,9 @@ from typing import NamedTuple, TypeGuard
 
 import structlog
 
-from bridge.errors import Overloaded, StoreBusy, TooManyRequests
+from bridge.errors import Overloaded, StoreBusy, StoreLost, TooManyRequests
 from bridge.intake.pending_events import MAX_PENDING_PER_KEY, PendingEvents
+from bridge.intake.recovery import RecoveredEvents
 from bridge.store.event_log import PENDING, FilePosition, IncomingEvent, RejectedInput
 from bridge.store.writer import MAX_GROUP_ROWS, Writer, without_rows
 from mappers.errors import TransientError
@@ -27,6 +28,8 @@ _GATHER_TURNS = 2
 #: Interval and limit of retries while another process has locked the store.
 _BUSY_RETRY_SECONDS = 0.005
 _BUSY_TIMEOUT_SECONDS = 30.0
+#: The service is not ready if the oldest event waits longer than this for a commit.
+_MAX_COMMIT_SECONDS = 10.0
 
 
 class _PendingRequest(NamedTuple):
@@ -46,7 +49,7 @@ class GroupCommitter:
     reads the next events.
 
     The keys that send events take turns. With `pending_events`, events with many rows are committed without them, and
-    are queued there to be merged later.
+    are queued there to be merged later. `recover` saves the events of a store file that was lost.
     """
 
     def __init__(
@@ -56,6 +59,7 @@ class GroupCommitter:
         max_group: int,
         max_pending: int,
         pending_events: PendingEvents | None = None,
+        recover: Callable[[], RecoveredEvents] | None = None,
         probe_seconds: float = 2.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -65,6 +69,8 @@ class GroupCommitter:
         self._probe_seconds = probe_seconds
         self._clock = clock
         self._pending_events = pending_events
+        self._recover = recover
+        self._recovery: asyncio.Task[None] | None = None
         self._queues: OrderedDict[str, deque[_PendingRequest]] = OrderedDict()
         self._pending_counts: Counter[str] = Counter()
         self._failing_since: float | None = None
@@ -80,6 +86,18 @@ class GroupCommitter:
     def is_healthy(self) -> bool:
         """True if the last commit succeeded."""
         return self.last_error is None
+
+    def problem(self) -> str | None:
+        """Return the reason why events cannot be committed, or None if they can."""
+        if self.last_error is not None:
+            return f"the last commit failed: {self.last_error}"
+        if (seconds := self.oldest_age()) > _MAX_COMMIT_SECONDS:
+            return f"events have been waiting for a commit for {seconds:.0f} s"
+        try:
+            self._writer.check_files()
+        except StoreLost as error:
+            return str(error)
+        return "the queue of events waiting for a commit is full" if self.is_full() else None
 
     def pending_event_count(self) -> int:
         """Return the number of events that wait for a commit."""
@@ -138,6 +156,8 @@ class GroupCommitter:
             await self._commit_task
         if self._probe is not None:
             self._probe.cancel()
+        if self._recovery is not None:
+            await self._recovery
         if self._thread is not None:
             self._thread.shutdown()
 
@@ -199,6 +219,8 @@ class GroupCommitter:
             os._exit(EXIT_STORAGE)
         if self.is_healthy and error is not None:
             _log.error("store unavailable", reason=str(error))
+            if isinstance(error, StoreLost) and self._recover is not None:
+                self._recovery = asyncio.create_task(self._save_events(self._recover))
             self._probe = asyncio.create_task(self._probe_until_healthy(items[:1]))
         elif error is None and not self.is_healthy:
             _log.info("store available again")
@@ -212,6 +234,8 @@ class GroupCommitter:
     ) -> None:
         """Write a group. If another process has locked an embedded store, retry for a while."""
         loop = asyncio.get_running_loop()
+        if self._recovery is not None and not self._recovery.done():
+            raise StoreLost(self.last_error or "")
         if self._thread is not None:
             await loop.run_in_executor(self._thread, self._writer.write, items, positions)
             return
@@ -225,6 +249,20 @@ class GroupCommitter:
             else:
                 return
             await asyncio.sleep(_BUSY_RETRY_SECONDS)
+
+    async def _save_events(self, recover: Callable[[], RecoveredEvents]) -> None:
+        """Save what the open connection can still read of a lost store."""
+        try:
+            recovered = await asyncio.to_thread(recover)
+        except OSError as error:
+            _log.critical("events of the lost store could not be saved", reason=str(error))
+            return
+        _log.critical(
+            "events of the lost store saved: restore the store, restart the service, then import the file",
+            command=f"lineage-bridge import {recovered.path}",
+            events=recovered.input_count,
+            error=recovered.error,
+        )
 
     async def _probe_until_healthy(self, items: Sequence[IncomingEvent | RejectedInput]) -> None:
         """Retry a failed event until the store accepts it.

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import structlog
 
+from bridge.store.file_guard import file_size, wal_path
 from mappers.errors import LineageBridgeError, TransientError
 
 _log = structlog.get_logger()
@@ -15,6 +16,8 @@ _log = structlog.get_logger()
 _PAUSE_SECONDS = 0.5
 #: Each pass is shorter than the one before; a pass that ends between two commits lets SQLite restart the log.
 _PASSES = 4
+#: A larger log is truncated once all of it is copied.
+_MAX_WAL_BYTES = 64 << 20
 
 
 class Checkpointer:
@@ -22,6 +25,7 @@ class Checkpointer:
 
     def __init__(self, path: Path, translate_error: Callable[[Exception], LineageBridgeError]) -> None:
         self._path = path
+        self._wal_path = wal_path(path)
         self._translate_error = translate_error
         self._committed = threading.Event()
         self._stop = threading.Event()
@@ -70,4 +74,8 @@ class Checkpointer:
                 return False
             if log_pages == copied_pages:
                 break
-        return True
+        if file_size(self._wal_path) <= _MAX_WAL_BYTES:
+            return True
+        # The log grew while a reader needed it. It can be truncated as soon as nobody reads or writes.
+        is_busy, *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        return not is_busy

@@ -72,6 +72,9 @@ class Database(Protocol):
     def last_stable_seq(self) -> int:
         """Return a `seq` of the event log such that no open transaction can commit a smaller one."""
 
+    def check_files(self) -> None:
+        """Raise StoreLost if the files of an embedded store are not those that were opened."""
+
     def set_lock_timeout(self, seconds: float) -> None:
         """Set how long a write waits for another process before it raises StoreBusy or StoreLocked."""
 

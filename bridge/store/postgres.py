@@ -278,6 +278,9 @@ class PostgresDatabase:
         if check is not None:
             self.execute(f"SET statement_timeout = {max(1, int(seconds * 1000))}")
 
+    def check_files(self) -> None:
+        """Do nothing: the files belong to the server."""
+
     def terminate_stalled_sessions(self, seconds: float) -> int:
         return len(self.fetch_all(_TERMINATE_STALLED, float(seconds)))
 

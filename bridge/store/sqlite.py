@@ -11,6 +11,7 @@ from typing import Any, Self
 from bridge.errors import QueryTimeout, StorageFailure, StoreBusy, StoreFull, UnstorableRow
 from bridge.store.checkpointer import Checkpointer
 from bridge.store.database import Insert
+from bridge.store.file_guard import StoreFileGuard
 from bridge.store.search.expression import SearchExpression, to_fts5
 from bridge.store.upsert import upsert_row
 from mappers.canonical.merge import Row
@@ -48,9 +49,15 @@ class SqliteDatabase:
     embedded = True
     version = f"SQLite {sqlite3.sqlite_version}"
 
-    def __init__(self, connection: sqlite3.Connection, checkpointer: Checkpointer | None = None) -> None:
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        checkpointer: Checkpointer | None = None,
+        guard: StoreFileGuard | None = None,
+    ) -> None:
         self.connection = connection
         self._checkpointer = checkpointer
+        self._guard = guard
         self._check_interrupt: Callable[[], None] | None = None
 
     @classmethod
@@ -72,7 +79,7 @@ class SqliteDatabase:
         if max_pages is not None:
             connection.execute(f"PRAGMA max_page_count = {max_pages}")
         connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
-        return cls(connection, Checkpointer(path, translate_error))
+        return cls(connection, Checkpointer(path, translate_error), StoreFileGuard(path))
 
     @classmethod
     def for_background_writes(cls, path: Path, *, max_pages: int | None = None, durable: bool = False) -> Self:
@@ -163,8 +170,13 @@ class SqliteDatabase:
     def lock_rows(self, sql: str, *values: Any) -> None:
         """Do nothing: SQLite has one writing transaction at a time."""
 
+    def check_files(self) -> None:
+        if self._guard is not None:
+            self._guard.check()
+
     @contextmanager
     def transaction(self, *, commit: bool = True) -> Iterator[None]:
+        self.check_files()
         self.execute("BEGIN IMMEDIATE")
         try:
             yield
@@ -173,6 +185,7 @@ class SqliteDatabase:
         finally:
             if self.connection.in_transaction:
                 self.execute("ROLLBACK")
+        self.check_files()
         if commit and self._checkpointer is not None:
             self._checkpointer.notify_commit()
 

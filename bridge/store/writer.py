@@ -133,6 +133,11 @@ class Writer:
         self._regroup_after_rule_change(link_rules)
 
     @property
+    def database(self) -> Database:
+        """The connection, for use while no method of the writer runs."""
+        return self._db
+
+    @property
     def embedded(self) -> bool:
         """True if this process commits by itself, false if a database server does."""
         return self._db.embedded
@@ -395,6 +400,10 @@ class Writer:
             for source, receipts in self._db.fetch_all(_REJECTED_RECEIPTS, self._org, payload_hash):
                 self._db.execute(_ADD_TO_LEDGER, self._org, source, self._writer_id, 0, 0, receipts)
                 self._db.execute(_DELETE_REJECTED, self._org, payload_hash)
+
+    def check_files(self) -> None:
+        """Raise StoreLost if the files of an embedded store are not those that were opened."""
+        self._db.check_files()
 
     def set_lock_timeout(self, seconds: float) -> None:
         """Set how long a write waits for another process before it raises StoreBusy."""

@@ -7,6 +7,7 @@ import shutil
 import threading
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -35,6 +36,9 @@ class BlockedWriter:
         self.entered = threading.Event()
         self.release = threading.Event()
         self.groups: list[int] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._writer, name)
 
     def write(self, group: Sequence[IncomingEvent | RejectedInput], positions: Sequence[FilePosition] = ()) -> None:
         self.groups.append(len(group))

@@ -1,0 +1,82 @@
+"""Notices when the files of a SQLite store are deleted, moved, replaced or truncated while they are open.
+
+SQLite continues to work on the open files then, and everything that it commits is lost.
+"""
+
+from contextlib import suppress
+from pathlib import Path
+
+from bridge.errors import StoreLost
+
+_WAL_HEADER_BYTES = 32
+_WAL_MAGIC = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
+#: Position of the salts, which change whenever SQLite starts the write-ahead log anew.
+_SALTS = slice(16, 24)
+
+
+def wal_path(store_file: Path) -> Path:
+    """Return the path of the write-ahead log of a store file."""
+    return store_file.with_name(f"{store_file.name}-wal")
+
+
+def file_size(path: Path) -> int:
+    """Return the size of a file, or 0 if it does not exist or cannot be accessed."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+class StoreFileGuard:
+    """Remembers the identity and size of a store file and of its write-ahead log.
+
+    The store file itself is never opened, because closing it would release the locks of SQLite.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path.absolute()
+        self._wal_path = wal_path(self._path)
+        self._inode = self._size = 0
+        self._wal_inode = self._wal_size = 0
+        self._wal_salts = b""
+        self.check()
+
+    def check(self) -> None:
+        """Raise StoreLost if a file is not the one that was opened, or has lost content."""
+        inode, size = self._stat(self._path)
+        if self._inode not in (0, inode):
+            raise StoreLost(f"the store file {self._path} was deleted, moved or replaced")
+        if size < self._size:
+            raise StoreLost(f"the store file {self._path} was truncated from {self._size} to {size} bytes")
+        self._check_wal()
+        self._inode, self._size = inode, size
+
+    def _check_wal(self) -> None:
+        inode, size = self._stat(self._wal_path)
+        if self._wal_inode not in (0, inode):
+            raise StoreLost(f"the write-ahead log {self._wal_path} was deleted, moved or replaced")
+        salts = b""
+        if size:
+            header = self._read_wal_header()
+            if header[:4] not in _WAL_MAGIC:
+                raise StoreLost(f"the write-ahead log {self._wal_path} was truncated or overwritten")
+            salts = header[_SALTS]
+            if salts == self._wal_salts and size < self._wal_size:
+                raise StoreLost(
+                    f"the write-ahead log {self._wal_path} was truncated from {self._wal_size} to {size} bytes"
+                )
+        self._wal_inode, self._wal_size, self._wal_salts = inode, size, salts
+
+    def _read_wal_header(self) -> bytes:
+        with suppress(OSError), self._wal_path.open("rb", buffering=0) as file:
+            return file.read(_WAL_HEADER_BYTES)
+        return b""
+
+    @staticmethod
+    def _stat(path: Path) -> tuple[int, int]:
+        """Return inode and size of a file, or zeros if it does not exist or cannot be accessed."""
+        try:
+            status = path.stat()
+        except OSError:
+            return 0, 0
+        return status.st_ino, status.st_size
