@@ -48,10 +48,9 @@ class AsyncEventReader:
             return self._reader.read(payload, source)
         async with self._turns.turn(key):
             try:
-                item = await asyncio.to_thread(self._process.call, _read_event, self._reader, payload, source)
+                return await asyncio.to_thread(self._process.call, _read_event, self._reader, payload, source)
             except CallFailed as error:
                 return self._reader.reject(payload, source, InvalidInput(f"cannot be parsed: {error}"))
-        return item._replace(payload=payload)
 
     async def read_legacy(
         self, body: bytes, kind: LegacyInputKind, received_at: int, key: str = ""
@@ -83,18 +82,16 @@ class MappedSlices(NamedTuple):
 
 def _read_event(reader: EventReader, payload: bytes, source: str) -> IncomingEvent | RejectedInput:
     """Read an event. Leave out of the result what the service can do without."""
-    item = reader.read(payload, source)
-    compressed_payload = zstandard.ZstdCompressor(level=1).compress(payload)
-    item = without_rows(item)._replace(payload=b"", compressed_payload=compressed_payload)
+    item = without_rows(reader.read(payload, source))
+    compressed_payload = zstandard.ZstdCompressor(level=1).compress(item.payload or b"")
     if isinstance(item, RejectedInput):
-        return item
+        return item._replace(payload=b"", size=len(item.payload or b""), compressed_payload=compressed_payload)
     event = item.event._replace(
-        run_facets={}, job_facets={},
+        run_facets={}, job_facets={}, dataset=None, redacted_body=None,
         inputs=[_without_facets(dataset) for dataset in item.event.inputs],
         outputs=[_without_facets(dataset) for dataset in item.event.outputs],
-        dataset=None,
     )  # fmt: skip
-    return item._replace(event=event)
+    return item._replace(payload=b"", compressed_payload=compressed_payload, event=event)
 
 
 def _without_facets(dataset: ParsedDataset) -> ParsedDataset:

@@ -104,7 +104,8 @@ def parse_unredacted_event(body: bytes, limits: EventLimits) -> Event:
     return _parse(body, limits)[0]
 
 
-def _parse(body: bytes, limits: EventLimits) -> tuple[Event, dict[str, Any]]:
+def _parse(body: bytes, limits: EventLimits) -> tuple[Event, dict[str, Any] | None]:
+    """Return an event and its decoded JSON, or None if the JSON is too large to be kept in memory."""
     notes: list[str] = []
     body = _replace_nul(body.removeprefix(b"\xef\xbb\xbf").strip(_JSON_SPACE), notes)
     if not body.startswith(b"{"):
@@ -120,7 +121,11 @@ def _parse(body: bytes, limits: EventLimits) -> tuple[Event, dict[str, Any]]:
     _resolve_kind(envelope, notes)
     _check_limits(envelope, limits)
     job = _job_name(envelope)
-    event_hash = _event_hash(body, micros)
+    document = decode_for_encoding(body)
+    is_small = not any(isinstance(member, msgspec.Raw) for member in document.values())
+    event_hash = _event_hash(document, micros)
+    small_document = document if is_small else None
+    del document  # before the facets are parsed, which needs as much memory again
     inputs = _parse_datasets(envelope.inputs, "inputs", notes, limits) if job else []
     outputs = _parse_datasets(envelope.outputs, "outputs", notes, limits) if job else []
     dataset = _parse_dataset(bytes(envelope.dataset), "dataset", notes, limits) if not job else None
@@ -140,14 +145,17 @@ def _parse(body: bytes, limits: EventLimits) -> tuple[Event, dict[str, Any]]:
         event_hash=event_hash,
         notes=tuple(notes),
     )
-    return event, document
+    return event, small_document
 
 
-def _may_contain_secrets(event: Event, document: dict[str, Any]) -> bool:
+def _may_contain_secrets(event: Event, document: dict[str, Any] | None) -> bool:
     """Check quickly whether an event needs a closer look.
 
-    Most datasets and facets occur in many events and are checked once. Irregular events are checked as a whole.
+    Most datasets and facets occur in many events and are checked once. Large and irregular events are checked as a
+    whole.
     """
+    if document is None:
+        return True
     run, job = document.get("run") or {}, document.get("job") or {}
     is_regular = (
         document.keys() <= _EVENT_MEMBERS
@@ -274,9 +282,8 @@ def _parse_dataset(raw: bytes, path: str, notes: list[str], limits: EventLimits)
     return dataset
 
 
-def _event_hash(body: bytes, micros: int) -> bytes:
+def _event_hash(document: dict[str, Any], micros: int) -> bytes:
     """Hash the content of an event, with nulls dropped and keys sorted; converts its times to microseconds."""
-    document = decode_for_encoding(body)
     document["eventTime"] = micros
     nominal_time: Any = document
     for key in ("run", "facets", "nominalTime"):

@@ -12,6 +12,7 @@ from typing import Any
 
 import httpx
 import pytest
+import zstandard
 
 from bridge.errors import TooManyRequests
 from bridge.intake.child_process import CallFailed, ChildProcess
@@ -188,3 +189,20 @@ def test_one_key_fills_only_half_of_the_queue(tmp_path: Path) -> None:
         responses = running.run(flood(running))
     assert [response.status_code for response in responses] == [201] * 10 + [429] * 20 + [201] * 5
     assert responses[10].headers["retry-after"]
+
+
+def test_secrets_of_a_large_event_are_not_stored(tmp_path: Path) -> None:
+    event = wide_event(100)
+    event["run"]["facets"]["spark_properties"] = make.facet(
+        properties={"db.password": "PW1234"}, text="x" * LARGE_BYTES
+    )
+    with RunningService(settings_for(tmp_path)) as running:
+        assert running.post(event).status_code == 201
+        assert running.post(b'{"password": "PW1234", "text": "' + b"x" * LARGE_BYTES).status_code == 400
+        running.wait_until_merged()
+        payloads = running.rows("SELECT payload FROM run_event UNION ALL SELECT payload FROM rejected_event")
+        texts = [zstandard.decompress(payload) for (payload,) in payloads]
+        assert [len(text) > LARGE_BYTES for text in texts] == [True, True]
+        assert not any(b"PW1234" in text for text in texts)
+        ((size,),) = running.rows("SELECT payload_size FROM rejected_event")
+        assert size > LARGE_BYTES

@@ -10,8 +10,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from bridge.api import app, command_routes, intake
+from bridge.api import command_routes, intake
 from bridge.api.examples import EXAMPLES
+from bridge.intake import group_commit
 from bridge.settings.model import Settings
 from bridge.store import postgres
 from bridge.store.schema import upgrade_postgres
@@ -27,7 +28,7 @@ from tests.stores import as_bytes
 def _short_deadlines(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(intake, "COMMIT_SECONDS", 1.0)
     monkeypatch.setattr(command_routes, "COMMIT_SECONDS", 1.0)
-    monkeypatch.setattr(app, "_MAX_COMMIT_SECONDS", 0.5)
+    monkeypatch.setattr(group_commit, "_MAX_COMMIT_SECONDS", 0.5)
 
 
 @pytest.mark.usefixtures("_short_deadlines")
