@@ -39,7 +39,11 @@ def ingest(
         raise typer.BadParameter(f"no such file: {missing_file}")
     tune_garbage_collector()
     ingester = FileIngester(
-        make_event_reader(settings), make_writer(settings), historical=historical, from_start=restart
+        make_event_reader(settings),
+        make_writer(settings),
+        historical=historical,
+        from_start=restart,
+        max_line=int(settings.intake.max_unpacked_mb * (1 << 20)),
     )
     total = IntakeReport()
     for path in files:

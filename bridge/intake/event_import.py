@@ -9,6 +9,7 @@ from bridge.intake.event_reader import EventReader
 from bridge.store.database import Database
 from bridge.store.event_log import IncomingEvent, RejectedInput
 from bridge.store.writer import Writer
+from connectors.openlineage.bounded_lines import read_lines
 from mappers.canonical.identity import digest
 from mappers.errors import InputTooLarge, InvalidInput
 from mappers.openlineage.event import NO_LIMITS, Event, parse_event, parse_unredacted_event
@@ -24,6 +25,8 @@ _STORED_REJECTIONS = (
 )
 #: Maximum number of lines, and approximate number of bytes, per commit.
 _BATCH_LINES, _BATCH_BYTES = 500, 16 << 20
+#: A payload of 50 MB may have four times this size as an escaped string.
+_MAX_LINE_BYTES = 200 << 20
 #: Errors of a file that is read: disk errors, truncated gzip, damaged gzip.
 _READ_ERRORS = (OSError, EOFError, zlib.error)
 
@@ -233,9 +236,9 @@ def _read_batches(file: BinaryIO) -> Iterator[list[tuple[int, bytes]]]:
     batch: list[tuple[int, bytes]] = []
     size = 0
     try:
-        for line_number, line in enumerate(file, start=1):
-            batch.append((line_number, line))
-            size += len(line)
+        for line in read_lines(file, _MAX_LINE_BYTES):
+            batch.append((line.number, line.payload))
+            size += len(line.payload)
             if len(batch) >= _BATCH_LINES or size >= _BATCH_BYTES:
                 yield batch
                 batch, size = [], 0

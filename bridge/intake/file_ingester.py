@@ -1,9 +1,9 @@
 """Ingests event files; resumes where the last run stopped."""
 
+import stat
 import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -11,15 +11,18 @@ from bridge.intake.event_reader import EventReader
 from bridge.intake.file_position import fingerprint, printable_path, source_name, stored_path
 from bridge.intake.source import IntakeReport
 from bridge.store.event_log import FilePosition, IncomingEvent, RejectedInput
-from bridge.store.writer import StagedGroup, Writer
-from connectors.openlineage.files import RawRecord, open_event_file, read_records
+from bridge.store.writer import MAX_GROUP_ROWS, StagedGroup, Writer
+from connectors.openlineage.files import MAX_LINE_BYTES, RawRecord, open_event_file, read_records
 from connectors.openlineage.growing_file import HEAD_BYTES
+from mappers.errors import InputTooLarge
 
-_BATCH_SIZE = 500
+#: A batch has at most this many events, and is complete when its events have this size.
+_BATCH_SIZE, _BATCH_BYTES = 500, 8 << 20
 
 #: Errors of a file that is read: disk errors, truncated gzip, damaged gzip.
 _READ_ERRORS = (OSError, EOFError, zlib.error)
 
+Item = IncomingEvent | RejectedInput
 ProgressCallback = Callable[[int], None]
 
 
@@ -38,28 +41,46 @@ class FileIngester:
     """
 
     def __init__(
-        self, reader: EventReader, writer: Writer, *, historical: bool = False, from_start: bool = False
+        self,
+        reader: EventReader,
+        writer: Writer,
+        *,
+        historical: bool = False,
+        from_start: bool = False,
+        max_line: int = MAX_LINE_BYTES,
     ) -> None:
         self._reader = reader
         self._writer = writer
         self._historical = historical
         self._from_start = from_start
+        self._max_line = max_line
 
     def ingest_file(self, path: Path, progress: ProgressCallback = lambda _: None) -> IntakeReport:
-        """Ingest one file, resuming where an earlier ingestion of the same content stopped."""
+        """Ingest one file, resuming where an earlier ingestion of the same content stopped.
+
+        A pipe is read as a stream, and a device is not read at all.
+        """
         try:
+            mode = path.stat().st_mode
+            if stat.S_ISFIFO(mode):
+                with open_event_file(path) as pipe:
+                    return self.ingest_stream(pipe, source_name(path))
+            if not stat.S_ISREG(mode):
+                return IntakeReport(unreadable=(f"{printable_path(path)}: neither a file nor a pipe",))
             with open_event_file(path) as file:
                 file_start = _FileStart(stored_path(path), _read_head(file))
                 start = 0 if self._from_start else self._resume_offset(file, file_start)
                 progress(start)
-                report = self._ingest_records(read_records(file, start), source_name(path), progress, file_start)
+                report = self._ingest_records(
+                    read_records(file, start, self._max_line), source_name(path), progress, file_start
+                )
         except _READ_ERRORS as error:
             return IntakeReport(unreadable=(f"{printable_path(path)}: {error}",))
         return report._replace(resumed_at=start)
 
     def ingest_stream(self, file: BinaryIO, source: str) -> IntakeReport:
         """Ingest a stream, which cannot be resumed."""
-        return self._ingest_records(read_records(file), source, lambda _: None, None)
+        return self._ingest_records(read_records(file, max_line=self._max_line), source, lambda _: None, None)
 
     def _resume_offset(self, file: BinaryIO, file_start: _FileStart) -> int:
         position = self._writer.file_position(file_start.name)
@@ -78,15 +99,13 @@ class FileIngester:
         with ThreadPoolExecutor(1, thread_name_prefix="commit") as executor:
             pending_commit: Future[None] | None = None
             while True:
-                batch, error = _next_batch(records)
+                items, end_offset, error = self._next_batch(records, source)
                 if error is not None:
                     report = report._replace(unreadable=(f"{source}: {error}",))
-                items = [self._reader.read(record.payload, source, historical=self._historical) for record in batch]
                 if pending_commit is not None:
                     pending_commit.result()
-                if not batch:
+                if not items:
                     return report
-                end_offset = max(record.end for record in batch)
                 positions = []
                 if file_start and end_offset:
                     positions.append(
@@ -95,7 +114,30 @@ class FileIngester:
                 pending_commit = executor.submit(self._commit, self._stage(items, positions), end_offset, progress)
                 report = report.add(IntakeReport.of(items))
 
-    def _stage(self, items: list[IncomingEvent | RejectedInput], positions: list[FilePosition]) -> StagedGroup | None:
+    def _next_batch(self, records: Iterator[RawRecord], source: str) -> tuple[list[Item], int, Exception | None]:
+        """Read the next batch, and the offset of its end. If reading fails, return the error, too."""
+        items: list[Item] = []
+        end_offset = size = row_count = 0
+        try:
+            for record in records:
+                item = self._read_record(record, source)
+                items.append(item)
+                end_offset = max(end_offset, record.end)
+                size += len(record.payload)
+                row_count += len(item.rows) if isinstance(item, IncomingEvent) else 0
+                if len(items) >= _BATCH_SIZE or size >= _BATCH_BYTES or row_count >= MAX_GROUP_ROWS:
+                    break
+        except _READ_ERRORS as error:
+            return items, end_offset, error
+        return items, end_offset, None
+
+    def _read_record(self, record: RawRecord, source: str) -> Item:
+        if record.too_long is None:
+            return self._reader.read(record.payload, source, historical=self._historical)
+        reason = f"line {record.too_long} exceeds the limit of {self._max_line} bytes; only its beginning is kept"
+        return self._reader.reject(record.payload, source, InputTooLarge(reason))
+
+    def _stage(self, items: list[Item], positions: list[FilePosition]) -> StagedGroup | None:
         """Write a batch. An embedded store commits the returned group while the next batch is parsed."""
         if self._writer.embedded:
             return self._writer.stage(items, positions)
@@ -122,16 +164,6 @@ class EventFileSource:
 
     def close(self) -> None:
         """Do nothing: the file is open only during a poll."""
-
-
-def _next_batch(records: Iterator[RawRecord]) -> tuple[list[RawRecord], Exception | None]:
-    """Read the next batch. If reading fails, return the error and the records that precede it."""
-    batch: list[RawRecord] = []
-    try:
-        batch.extend(islice(records, _BATCH_SIZE))
-    except _READ_ERRORS as error:
-        return batch, error
-    return batch, None
 
 
 def _read_head(file: BinaryIO) -> bytes:

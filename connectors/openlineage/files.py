@@ -2,13 +2,18 @@
 
 import gzip
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, cast
 
 import msgspec
 
+from connectors.openlineage.bounded_lines import Line, PrefixedFile, read_lines
+
 _EVENT_FILE_SUFFIXES = (".ndjson", ".jsonl", ".json", ".ndjson.gz", ".jsonl.gz", ".json.gz")
+#: Maximum length of a line, and of a JSON array that spans a whole file.
+MAX_LINE_BYTES, _MAX_ARRAY_BYTES = 50 << 20, 256 << 20
 BOM = b"\xef\xbb\xbf"
 GZIP_MAGIC = b"\x1f\x8b"
 #: Errors when decoding bytes that are malformed, not UTF-8 or nested too deeply.
@@ -17,10 +22,14 @@ _array_decoder = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 class RawRecord(NamedTuple):
-    """The bytes of an event, and the end offset in the decompressed file (0 if reading cannot resume there)."""
+    """The bytes of an event, and the end offset in the decompressed file (0 if reading cannot resume there).
+
+    Of a line over the limit, only the beginning is kept, and `too_long` is its number.
+    """
 
     payload: bytes
     end: int
+    too_long: int | None = None
 
 
 def find_event_files(paths: list[Path]) -> list[Path]:
@@ -36,16 +45,17 @@ def find_event_files(paths: list[Path]) -> list[Path]:
 
 
 def open_event_file(path: Path) -> BinaryIO:
-    """Open an event file; a gzip file is recognized by its content, not by its name."""
+    """Open an event file or a pipe; gzip is recognized by its content, not by its name."""
     file = path.open("rb")
-    if file.read(len(GZIP_MAGIC)) == GZIP_MAGIC:
-        file.close()
-        return cast("BinaryIO", gzip.open(path))
-    file.seek(0)
-    return file
+    if not file.peek(len(GZIP_MAGIC)).startswith(GZIP_MAGIC):
+        return file
+    if not path.is_file():
+        return cast("BinaryIO", gzip.open(file))
+    file.close()  # gzip closes only what it has opened
+    return cast("BinaryIO", gzip.open(path))
 
 
-def read_records(file: BinaryIO, start: int = 0) -> Iterator[RawRecord]:
+def read_records(file: BinaryIO, start: int = 0, max_line: int = MAX_LINE_BYTES) -> Iterator[RawRecord]:
     """Read events one by one; `start` is 0 or the end of an earlier record.
 
     A JSON document that spans several lines is one record, an array has one record per element, and any other file
@@ -53,27 +63,39 @@ def read_records(file: BinaryIO, start: int = 0) -> Iterator[RawRecord]:
     """
     if start:
         file.seek(start)
+        yield from _line_records(read_lines(file, max_line), start)
+        return
+    lines = read_lines(file, max_line)
+    first_line = next(lines, None)
+    while first_line is not None and not first_line.payload.strip():  # skip blank lines
+        start += first_line.length
+        first_line = next(lines, None)
+    if first_line is None:
+        return
+    if first_line.too_long or not _starts_document(first_line.payload):
+        yield from _line_records(chain([first_line], lines), start)
+        return
+    is_array = first_line.payload.removeprefix(BOM).lstrip().startswith(b"[")
+    limit = _MAX_ARRAY_BYTES if is_array else max_line
+    content = first_line.payload + file.read(max(0, limit + 1 - first_line.length))
+    if len(content) <= limit:
+        yield from _document_records(content, start, max_line)
+    elif is_array:
+        raise OSError(f"the JSON array has more than {limit >> 20} MB: write one event per line (jq -c '.[]')")
     else:
-        first_line = file.readline()
-        while first_line and not first_line.strip():  # skip blank lines
-            start += len(first_line)
-            first_line = file.readline()
-        if _starts_document(first_line):
-            yield from _document_records(first_line + file.read(), start)
-            return
-        yield from _line_records(iter([first_line]), start)
-        start += len(first_line)
-    yield from _line_records(file, start)
+        yield from _line_records(read_lines(PrefixedFile(content, file), max_line), start)
 
 
-def _line_records(lines: Iterator[bytes], start: int) -> Iterator[RawRecord]:
+def _line_records(lines: Iterable[Line], start: int) -> Iterator[RawRecord]:
     """Yield a record for each line that is not blank. The end of an incomplete last line is 0."""
     end = start
     for line in lines:
-        end += len(line)
-        if line.strip():
-            is_incomplete = not line.endswith(b"\n") and not is_json(line.removeprefix(BOM))
-            yield RawRecord(line, 0 if is_incomplete else end)
+        end += line.length
+        if line.too_long:
+            yield RawRecord(line.payload, end, too_long=line.number)
+        elif line.payload.strip():
+            is_incomplete = not line.payload.endswith(b"\n") and not is_json(line.payload.removeprefix(BOM))
+            yield RawRecord(line.payload, 0 if is_incomplete else end)
 
 
 def _starts_document(first_line: bytes) -> bool:
@@ -84,22 +106,22 @@ def _starts_document(first_line: bytes) -> bool:
     return text.startswith(b"{") and not is_json(text)
 
 
-def _document_records(content: bytes, start: int) -> Iterator[RawRecord]:
+def _document_records(content: bytes, start: int, max_line: int) -> Iterator[RawRecord]:
     """Yield the elements of an array or a single document; content that is neither is read line by line."""
     document = content.removeprefix(BOM).strip()
     end = start + len(content)
     try:
         if document.startswith(b"["):
-            items = [bytes(item) for item in _array_decoder.decode(document)]
+            items = _array_decoder.decode(document)
             last_index = len(items) - 1
-            yield from (RawRecord(item, end if index == last_index else 0) for index, item in enumerate(items))
+            yield from (RawRecord(bytes(item), end if index == last_index else 0) for index, item in enumerate(items))
             return
     except JSON_ERRORS:
         pass  # not one document: return the lines, so that each invalid line is rejected with its own reason
     if is_json(document):
         yield RawRecord(content, end)
     else:
-        yield from _line_records(io.BytesIO(content), start)
+        yield from _line_records(read_lines(io.BytesIO(content), max_line), start)
 
 
 def is_json(text: bytes) -> bool:

@@ -5,13 +5,12 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
+from connectors.openlineage.bounded_lines import MAX_EXCERPT_BYTES
 from connectors.openlineage.files import BOM, is_json
 
 #: Number of bytes at the start of a file that identify it.
 HEAD_BYTES = 4096
 _BLOCK_BYTES = 1 << 20
-#: How many bytes of a line over the limit are returned.
-_MAX_EXCERPT_BYTES = 1 << 16
 _SPACE = b" \t\r\n"
 #: An event over several lines, as openlineage-python prints it in debug mode: only the outer braces are unindented.
 _DOCUMENT = re.compile(rb"\{[ \t\r]*\n(?:[ \t].*\n|\r?\n)*\}[ \t\r]*\n")
@@ -82,7 +81,7 @@ class GrowingFile:
 
     def incomplete_line(self, start: int) -> bytes:
         """Read the beginning of a line that has no line end yet."""
-        return _trim(self._read_at(start, _MAX_EXCERPT_BYTES))
+        return _trim(self._read_at(start, MAX_EXCERPT_BYTES))
 
     def _read_at(self, offset: int, size: int) -> bytes:
         return os.pread(self._file.fileno(), size, offset)
@@ -102,7 +101,7 @@ class GrowingFile:
     def _append_line(self, lines: list[RawLine], raw: bytes) -> None:
         payload = _trim(raw)
         if len(payload) > self._max_line:
-            lines.append(RawLine(payload[:_MAX_EXCERPT_BYTES], too_long=True))
+            lines.append(RawLine(payload[:MAX_EXCERPT_BYTES], too_long=True))
         elif payload:
             lines.append(RawLine(payload))
 
@@ -126,7 +125,7 @@ class GrowingFile:
         if searched_bytes > self._max_line:
             self._long_line_progress = _LongLineProgress(start, searched_bytes)
             if is_complete:
-                lines.append(RawLine(_trim(first_block)[:_MAX_EXCERPT_BYTES], too_long=True))
+                lines.append(RawLine(_trim(first_block)[:MAX_EXCERPT_BYTES], too_long=True))
         elif is_complete or _is_object(b"".join(parts)):
             self._append_line(lines, b"".join(parts))
             is_complete = True

@@ -235,8 +235,8 @@ def test_rejected_input_with_other_hash_is_reported(store: Store) -> None:
 class UnreadableFile(io.BytesIO):
     """A file with a read error after its last line."""
 
-    def __next__(self) -> bytes:
-        line = self.readline()
+    def readline(self, limit: int | None = -1, /) -> bytes:
+        line = super().readline(limit)
         if not line:
             raise OSError("Input/output error")
         return line
