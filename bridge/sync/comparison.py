@@ -12,7 +12,7 @@ from bridge.sync.item_store import SyncItemStore
 from bridge.sync.sync_item import DELETION
 from bridge.sync.target import ComparedBatch, ExpectedCount, SyncTarget
 from connectors.errors import NoResponse, TargetUnavailable
-from mappers.errors import PermanentError, TransientError
+from mappers.errors import LineageBridgeError, PermanentError, TransientError
 
 _INSERT = Insert(
     "sync_comparison",
@@ -174,6 +174,12 @@ class ComparisonRunner:
             raise
         except PermanentError as error:
             _log.warning("comparison aborted until the next interval", reason=str(error))
+            self._batches = None
+            return None
+        except LineageBridgeError:
+            raise
+        except Exception:  # noqa: BLE001 - an item that cannot be compared must not stop the pushes
+            _log.exception("comparison aborted until the next interval: please report this error")
             self._batches = None
             return None
         if batch is None:

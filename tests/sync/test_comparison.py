@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from bridge.sync.target import ComparedBatch
 from tests.factories import columns, dataset, facet, field, parent, run_event, schema, spark_type, transformation
 from tests.standins.openmetadata import error
 from tests.sync import model
@@ -181,3 +182,21 @@ def test_comparison_of_a_daemon_pauses_between_batches(synced: OpenMetadataHarne
     synced.clock.wait(91)
     synced.round()
     assert len(batches) == (2 if daemon else 3)
+
+
+def test_item_that_cannot_be_compared_does_not_stop_pushes(
+    synced: OpenMetadataHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> Iterator[ComparedBatch]:
+        yield ComparedBatch("dataset", 0, ())
+        raise RecursionError("too deep")
+
+    monkeypatch.setattr(synced.target, "compare", fail)
+    synced.clock.wait(HOUR + 60)
+    synced.apply(run_event(second=30, run=8, outputs=[dataset("late")]))
+    for _ in range(3):
+        synced.round()
+    assert matches_store(synced)
+    monkeypatch.undo()
+    synced.clock.wait(HOUR + 60)
+    assert synced.round()["compared"] > 0
