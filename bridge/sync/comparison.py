@@ -12,7 +12,7 @@ from bridge.sync.item_store import SyncItemStore
 from bridge.sync.sync_item import DELETION
 from bridge.sync.target import ComparedBatch, ExpectedCount, SyncTarget
 from connectors.errors import NoResponse, TargetUnavailable
-from mappers.errors import LineageBridgeError, PermanentError, TransientError
+from mappers.errors import LineageBridgeError, PermanentError
 
 _INSERT = Insert(
     "sync_comparison",
@@ -125,6 +125,13 @@ _COUNTS_PER_STEP = 10
 _PAUSE_FACTOR = 9
 
 
+def _aborts_comparison(error: Exception) -> bool:
+    """Return whether a comparison that is repeated now would probably fail again."""
+    if isinstance(error, TargetUnavailable):
+        return error.status == _SERVER_ERROR
+    return isinstance(error, NoResponse | PermanentError) or not isinstance(error, LineageBridgeError)
+
+
 class ComparisonRunner:
     """Runs the periodic comparison of one target step by step. Not thread-safe."""
 
@@ -163,24 +170,13 @@ class ComparisonRunner:
             batch = next(self._batches, None)
             if self.pauses:
                 self._next_batch_at = self._clock() + (self._clock() - began_at) * _PAUSE_FACTOR
-        except TransientError as error:
+        except Exception as error:
             self._batches = None
-            if isinstance(error, NoResponse) or (
-                isinstance(error, TargetUnavailable) and error.status == _SERVER_ERROR
-            ):  # the same request would probably fail again
-                _log.warning("comparison aborted until the next interval", reason=str(error))
-                return None
-            self._reschedule()
-            raise
-        except PermanentError as error:
-            _log.warning("comparison aborted until the next interval", reason=str(error))
-            self._batches = None
-            return None
-        except LineageBridgeError:
-            raise
-        except Exception:  # noqa: BLE001 - an item that cannot be compared must not stop the pushes
-            _log.exception("comparison aborted until the next interval: please report this error")
-            self._batches = None
+            if not _aborts_comparison(error):
+                self._reschedule()
+                raise
+            is_unexpected = not isinstance(error, LineageBridgeError)
+            _log.warning("comparison aborted until the next interval", reason=str(error), exc_info=is_unexpected)
             return None
         if batch is None:
             self._batches = None
