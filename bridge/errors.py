@@ -43,6 +43,10 @@ class IncompatibleStore(PermanentError):
     """This version of lineage-bridge cannot use the store."""
 
 
+class DamagedStore(PermanentError):
+    """The file of the store is damaged."""
+
+
 class Overloaded(TransientError):
     """The queue of pending work is full."""
 

@@ -54,6 +54,7 @@ EXIT_STORE = 4
 EXIT_BAD_DATA = 7
 EXIT_JOB = 8
 EXIT_UNREADY = 9
+EXIT_DAMAGED = 65
 EXIT_STORAGE = 74
 
 app = typer.Typer(
@@ -104,7 +105,14 @@ app.add_typer(verify.verify, name="verify")
 
 def main() -> None:
     """Run the command. Expected errors become one line and an exit code."""
-    from bridge.errors import InvalidParameter, JobFailed, ProcessNotReady, StateConflict, StorageFailure
+    from bridge.errors import (
+        DamagedStore,
+        InvalidParameter,
+        JobFailed,
+        ProcessNotReady,
+        StateConflict,
+        StorageFailure,
+    )
     from connectors.errors import (
         ConfigError,
         InvalidData,
@@ -124,6 +132,7 @@ def main() -> None:
         exit_codes = {
             (ConfigError, MissingDependency, InvalidParameter, InvalidSql): EXIT_USAGE,
             (Unreachable, TargetUnavailable, TargetMisconfigured): EXIT_UNREACHABLE,
+            (DamagedStore,): EXIT_DAMAGED,
             (StorageFailure,): EXIT_STORAGE,
             (ProcessNotReady,): EXIT_UNREADY,
             (StateConflict,): EXIT_CONFLICT,

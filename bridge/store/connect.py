@@ -7,9 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from bridge.errors import IncompatibleStore
+from bridge.errors import DamagedStore, IncompatibleStore
 from bridge.store import schema
 from bridge.store.database import Database
+from bridge.store.file_damage import content_problem, is_damage, size_problem
+from bridge.store.file_guard import file_size
 from bridge.store.sqlite import SqliteDatabase, translate_error
 from connectors.errors import ConfigError
 from mappers.errors import LineageBridgeError, TransientError
@@ -46,9 +48,10 @@ class StoreUrl(NamedTuple):
         raise ConfigError(f"store.url (LINEAGE_BRIDGE__STORE__URL) must start with {_SQLITE} or {_POSTGRES[0]}")
 
     def prepare(self) -> None:
-        """Create the store or upgrade its schema. Errors name the store."""
+        """Create the store or upgrade its schema. Errors name the store. Raises DamagedStore for a truncated file."""
         try:
             if self.file:
+                self._require_sound(size_problem(self.file))
                 schema.upgrade_sqlite(self.file)
             else:
                 _require_driver()
@@ -59,7 +62,8 @@ class StoreUrl(NamedTuple):
             raise self._unusable_error(error) from error
 
     def open_for_writing(self, max_size_mb: int | None = None) -> Database:
-        """Create or upgrade the store, and open it for writing."""
+        """Create or upgrade the store, and open it for writing. Raises DamagedStore if a quick check finds damage."""
+        self._check_content()
         self.prepare()
         if not self.file:
             return self._open_postgres(writing=True)
@@ -98,6 +102,25 @@ class StoreUrl(NamedTuple):
             raise self._unusable_error(error) from error
         return db
 
+    def _check_content(self) -> None:
+        """Check an existing store file before it is upgraded or written."""
+        if not self.file or not file_size(self.file):
+            return
+        try:
+            self._require_sound(size_problem(self.file) or content_problem(self.file))
+        except sqlite3.Error as error:
+            raise self._unusable_error(error) from error
+
+    def _require_sound(self, problem: str | None) -> None:
+        if problem is not None:
+            raise self._damage_error(problem)
+
+    def _damage_error(self, problem: str) -> DamagedStore:
+        return DamagedStore(
+            f"the store file {self.name} is damaged: {problem}. Stop all processes that use it, keep a copy of it "
+            "and of its -wal file, and restore the last backup (docs/guides/operations.md#restore)"
+        )
+
     def _require_existing(self, *, allow_empty: bool = False) -> None:
         """Raise IncompatibleStore if the file of a SQLite store does not exist."""
         try:
@@ -130,6 +153,8 @@ class StoreUrl(NamedTuple):
         first_line, _, _ = str(cause).strip().partition("\n")
         message = f"the store {self.name} cannot be used: {first_line}"
         if self.file:
+            if is_damage(cause):
+                return self._damage_error(first_line)
             translated_error = translate_error(cause)
         else:
             from bridge.store import postgres  # noqa: PLC0415 - an optional dependency

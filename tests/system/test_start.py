@@ -23,6 +23,7 @@ from tests.system.service import (
 )
 
 _EXIT_STORE = 4
+_EXIT_DAMAGED = 65
 _MAX_KILLS = 40
 _EVENTS = [make.run_event(run=i, outputs=[make.dataset(f"d{i}")]) for i in range(3)]
 
@@ -77,9 +78,9 @@ def test_foreign_file_is_rejected_and_not_modified(tmp_path: Path) -> None:
     notes.write_text("these are notes, and no database at all\n" * 100)
     with closing(sqlite3.connect(database)) as connection, connection:
         connection.execute("CREATE TABLE somebody (elses)")
-    for path in (notes, database):
+    for path, expected_code in ((notes, _EXIT_DAMAGED), (database, _EXIT_STORE)):
         before = path.read_bytes()
         code, output = run(path, "export", "--canonical")
-        assert code == _EXIT_STORE, output
+        assert code == expected_code, output
         assert "Traceback" not in output
         assert path.read_bytes() == before
