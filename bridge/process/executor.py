@@ -158,6 +158,12 @@ class PlanExecutor:
             self.results[name] = result._replace(version=version or result.version)
             self._report(f"loaded {output.dataset}: version {self.results[name].version}")
 
+    def verify(self) -> None:
+        """Check that all files that were written still exist. Raises JobFailed."""
+        for result in self.results.values():
+            if result.planned_output.output.format in FILE_FORMATS:
+                self._writer.verify(result)
+
     def _write_output(self, planned_output: PlannedOutput) -> WriteResult:
         self.current_action = f"outputs.{planned_output.output.dataset} ({planned_output.folder})"
         result = self._writer.write(planned_output, self.views.frames[planned_output.output.from_])

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import msgspec
 from pyspark.sql import DataFrame, SparkSession
 
-from bridge.errors import ProcessNotReady
+from bridge.errors import JobFailed, ProcessNotReady
 from bridge.process.check_sql import (
     ROWS,
     CheckOutcome,
@@ -137,6 +137,25 @@ class OutputWriter:
                 f"{folder}/{DELIVERY_MANIFEST_NAME}", msgspec.json.encode(self._delivery_manifest(result))
             )
         file_system.write(f"{folder}/{MANIFEST_NAME}", msgspec.json.encode(result.manifest))
+
+    def verify(self, result: WriteResult) -> None:
+        """Raise JobFailed if the manifest or files of a written output no longer exist."""
+        folder = result.folder
+        file_system = self._file_systems.for_path(folder)
+        ignored_name = DELIVERY_MANIFEST_NAME if result.planned_output.output.format == "files" else None
+        sizes = [
+            file.size for file in file_system.list_files(folder) if _relative_path(file.path, folder) != ignored_name
+        ]
+        if file_system.read(f"{folder}/{MANIFEST_NAME}") is None:
+            problem = "it was deleted"
+        elif len(sizes) < result.files or sum(sizes) < result.bytes:
+            problem = f"it has {len(sizes)} files with {sum(sizes)} bytes"
+        else:
+            return
+        raise JobFailed(
+            f"outputs.{result.planned_output.output.dataset}: the folder {folder} is incomplete: {problem}, but "
+            f"{result.files} files with {result.bytes} bytes were written. Another program deleted them: run again"
+        )
 
     def _delivery_manifest(self, result: WriteResult) -> DeliveryManifest:
         """List the files of an output with their sizes and checksums, as a supplier would."""

@@ -63,7 +63,17 @@ class PlannedOutput(NamedTuple):
     @property
     def folder(self) -> str:
         """Folder of the new version."""
-        return f"{self.location.path_or_table.rstrip('/')}/{VERSION_FOLDER_PREFIX}{self.tag}"
+        return self._version_folder(self.tag)
+
+    @property
+    def existing_folder(self) -> str | None:
+        """Folder of the existing version, or None if there is none or if it is a table."""
+        if self.existing_version is None or self.output.format not in FILE_FORMATS:
+            return None
+        return self._version_folder(self.existing_version)
+
+    def _version_folder(self, tag: str) -> str:
+        return f"{self.location.path_or_table.rstrip('/')}/{VERSION_FOLDER_PREFIX}{tag}"
 
     @property
     def view(self) -> str:

@@ -11,6 +11,7 @@ from bridge.errors import JobFailed, StateConflict
 from bridge.process.backend import ProcessBackend, send_event
 from bridge.process.executor import PlanExecutor, lineage_sources
 from bridge.process.input_resolver import verify_delivery
+from bridge.process.manifest import MANIFEST_NAME
 from bridge.process.output_writer import WriteResult
 from bridge.process.parameters import format_value
 from bridge.process.plan import Plan, PlannedInput, PlannedOutput
@@ -183,6 +184,7 @@ class ProcessRunner:
         executor.write()
         executor.check()
         executor.commit()
+        executor.verify()
 
     def _send_failure(self, state: State, reason: str) -> None:
         """Report a failed run. If that fails too, log the failure, so that the original error is raised."""
@@ -235,6 +237,7 @@ class ProcessRunner:
 
     def _publish(self) -> RunResult:
         """Publish all outputs, or none if another version of any of them was published in the meantime."""
+        self._verify_outputs()
         results = self._executor.results if self._executor else {}
         items = []
         for planned_output in self._plan.outputs:
@@ -258,6 +261,19 @@ class ProcessRunner:
             "published: " + ", ".join(f"{version.dataset} {version.version}" for version in run_result.outputs)
         )
         return run_result
+
+    def _verify_outputs(self) -> None:
+        """Raise JobFailed if the files of an output no longer exist: readers would get an empty version."""
+        if self._executor is not None:
+            self._executor.verify()
+            return
+        for planned_output in self._plan.outputs:
+            folder = planned_output.existing_folder
+            if folder and self._file_systems.for_path(folder).read(f"{folder}/{MANIFEST_NAME}") is None:
+                raise JobFailed(
+                    f"outputs.{planned_output.output.dataset}: the folder {folder} of the existing version was "
+                    "deleted: --rerun creates a new version"
+                )
 
     def _run_result(self, conclusion: RunConclusion, publication: int | None) -> RunResult:
         """Summarize the outputs and checks of a successful run."""
