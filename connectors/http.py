@@ -1,5 +1,7 @@
 """HTTP for all connectors; the only module that imports httpx."""
 
+import socket
+import time
 from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -13,6 +15,7 @@ import httpx
 import msgspec
 
 from connectors.errors import ConfigError, NoResponse, TargetMisconfigured, Unreachable
+from connectors.watchdog import Watchdog
 from mappers.redaction import redact_user_info
 
 #: Tests pass their own transport instead of using the network.
@@ -24,17 +27,19 @@ MAX_RESPONSE_BYTES = 256_000_000
 _MAX_RETRY_AFTER_SECONDS = 600.0
 _MAX_DIGITS = 9
 _SUCCESS, _REDIRECTION, _CLIENT_ERROR = 200, 300, 400
+#: Events of the HTTP library that provide the socket.
+_CONNECTED = frozenset({"connection.connect_tcp.complete", "connection.start_tls.complete"})
 #: Close idle connections before servers do, because a request on a closed connection gets no response.
 _IDLE_SECONDS = 50.0
 
 
 class Timeouts(NamedTuple):
-    """Timeouts in seconds: for connecting, for the next bytes in each direction, and for a free connection."""
+    """Timeouts in seconds: for connecting, for the next bytes in each direction, and for a whole request."""
 
     connect: float = 2.0
     read: float = 10.0
     write: float = 10.0
-    pool: float = 10.0
+    total: float = 30.0
 
 
 class HttpResponse(NamedTuple):
@@ -70,6 +75,29 @@ class HttpResponse(NamedTuple):
         return msgspec.json.decode(self.body)
 
 
+class _Connection:
+    """A client with a single connection, which can be closed while another thread waits for a response."""
+
+    def __init__(self, client: httpx.Client) -> None:
+        self.client = client
+        self.deadline = 0.0
+        self.aborted = False
+        self._socket: socket.socket | None = None
+
+    def trace(self, event: str, info: Mapping[str, Any]) -> None:
+        """Note the socket when the client connects."""
+        if event in _CONNECTED:
+            self._socket = info["return_value"].get_extra_info("socket")
+            if self.aborted:
+                self.abort()
+
+    def abort(self) -> None:
+        self.aborted = True
+        if self._socket is not None:
+            with suppress(OSError):  # it is closed already
+                socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
+
+
 class HttpSession:
     """Thread-safe HTTP session with one server.
 
@@ -96,9 +124,10 @@ class HttpSession:
         self._headers = user_agent | dict(headers or {})
         self._transport = transport
         self._tls = httpx.create_ssl_context()
-        self._clients: list[httpx.Client] = []
-        #: Clients without a request; the last one used is the first to be used again.
-        self._idle_clients: deque[httpx.Client] = deque()
+        #: Connections without a request; the last one used is the first to be used again.
+        self._idle_connections: deque[_Connection] = deque()
+        self._watchdog = Watchdog()
+        self._closed = False
 
     def request(
         self,
@@ -108,23 +137,26 @@ class HttpSession:
         body: bytes | None = None,
         parameters: Mapping[str, str] | None = None,
         headers: Mapping[str, str] | None = None,
-        read_seconds: float | None = None,
+        seconds: float | None = None,
     ) -> HttpResponse:
         """Send a request; raises Unreachable if nothing was sent, and NoResponse if the outcome is unknown.
 
-        Raises TargetMisconfigured if the unpacked body of the response is larger than any that the APIs return.
+        The request is aborted if the whole response has not arrived after `seconds`. Raises TargetMisconfigured if
+        the unpacked body of the response is larger than any that the APIs return.
         """
-        timeouts = self._timeouts if read_seconds is None else self._timeouts._replace(read=read_seconds)
+        timeouts = self._timeouts if seconds is None else self._timeouts._replace(read=seconds, total=seconds)
+        connection: _Connection | None = None
         try:
             with (
-                self._borrow_client() as client,
-                client.stream(
+                self._borrow_connection(timeouts.total) as connection,
+                connection.client.stream(
                     method,
                     _parse_url(f"{self._url}{path}"),
                     content=body,
                     params=dict(parameters) if parameters else None,
                     headers=dict(headers or {}),
-                    timeout=httpx.Timeout(**timeouts._asdict()),
+                    timeout=httpx.Timeout(timeouts.read, connect=timeouts.connect, write=timeouts.write),
+                    extensions={"trace": connection.trace},
                 ) as response,
             ):
                 content = self._read_body(response)
@@ -133,9 +165,10 @@ class HttpSession:
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol) as error:
             raise Unreachable(f"{self.url} does not respond: {_error_text(error)}") from error
         except (httpx.TransportError, httpx.DecodingError) as error:
-            raise NoResponse(
-                f"{self.url} does not respond: {_error_text(error)} ({method} {_shorten_path(path)})"
-            ) from error
+            reason = _error_text(error)
+            if connection is not None and connection.aborted:
+                reason = f"no complete response after {timeouts.total:.0f} s"
+            raise NoResponse(f"{self.url} does not respond: {reason} ({method} {_shorten_path(path)})") from error
         # A reference cycle through the stream would keep the response until garbage collection.
         response.stream = httpx.ByteStream(b"")
         return HttpResponse(response.status_code, response.headers, content)
@@ -154,29 +187,40 @@ class HttpSession:
         return b"".join(chunks)
 
     @contextmanager
-    def _borrow_client(self) -> Iterator[httpx.Client]:
+    def _borrow_connection(self, seconds: float) -> Iterator[_Connection]:
         try:
-            client = self._idle_clients.pop()
+            connection = self._idle_connections.pop()
         except IndexError:
-            client = self._create_client()
+            connection = _Connection(self._create_client())
+        connection.aborted, connection.deadline = False, time.monotonic() + seconds
         try:
-            yield client
+            with self._watchdog.watch(connection):
+                if self._closed:
+                    raise Unreachable(f"{self.url} is not called, because the session is closed")
+                yield connection
         finally:
-            self._idle_clients.append(client)
+            self._idle_connections.append(connection)
+            if self._closed:
+                self._close_idle_connections()
 
     def _create_client(self) -> httpx.Client:
-        client = httpx.Client(
+        return httpx.Client(
             headers=self._headers,
             limits=httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=_IDLE_SECONDS),
             transport=self._transport,
             verify=self._tls,
         )
-        self._clients.append(client)
-        return client
 
     def close(self) -> None:
-        for client in self._clients:
-            client.close()
+        """Close all connections, also those that other threads use; their requests end with NoResponse."""
+        self._closed = True
+        self._watchdog.abort_all()
+        self._close_idle_connections()
+
+    def _close_idle_connections(self) -> None:
+        with suppress(IndexError):
+            while True:
+                self._idle_connections.pop().client.close()
 
 
 @lru_cache(512)

@@ -75,6 +75,16 @@ def retry_policy(
     )
 
 
+def call_with_retries(retrying: Retrying, seconds: float, attempt: Callable[[float], HttpResponse]) -> HttpResponse:
+    """Call `attempt` with the number of seconds it may take, and again after retryable errors while time is left."""
+    ends_at = time.monotonic() + seconds
+
+    def is_over(state: RetryCallState) -> bool:
+        return bool(retrying.stop(state)) or time.monotonic() + _MAX_RETRY_AFTER_SECONDS > ends_at
+
+    return retrying.copy(stop=is_over)(lambda: attempt(ends_at - time.monotonic()))
+
+
 def _seconds_until_retry(state: RetryCallState) -> float:
     """Return the longer of the pause that the server asks for and a random pause, which spreads out clients."""
     error = state.outcome.exception() if state.outcome else None
@@ -156,7 +166,7 @@ class ThrottledSession:
         body: Any = None,
         params: Mapping[str, str] | None = None,
         headers: Mapping[str, str] | None = None,
-        read_seconds: float | None = None,
+        seconds: float | None = None,
         with_token: bool = True,
     ) -> HttpResponse:
         """Send a request; raises the error that `check_response` returns.
@@ -177,7 +187,7 @@ class ThrottledSession:
                     body=encoded_body,
                     parameters=params,
                     headers={**content_type, **authorization, **(headers or {})},
-                    read_seconds=read_seconds,
+                    seconds=seconds,
                 )
 
         try:

@@ -150,7 +150,7 @@ class SyncTask(BackgroundTask):
             if self._reconciler.enable():
                 _log.info("full sync scheduled", target=self._target)
         result = self._reconciler.step(self._update_metrics_and_check_stop)
-        self._log_circuit_change(self._reconciler.breaker.pause_reason)
+        self._log_circuit_change(self._reconciler.pause_reason)
         self._update_metrics()
         if not result.idle:
             _log.debug("synced", target=self._target, **result.outcomes)
@@ -179,10 +179,17 @@ class SyncTask(BackgroundTask):
         progress = self._reconciler.progress()
         self.metrics.pending, self.metrics.needs_attention = progress.waiting, progress.troubled
         self.metrics.oldest_pending_at = progress.oldest_at
-        self.metrics.circuit_open = self._reconciler.breaker.open
+        self.metrics.circuit_open = self._reconciler.pause_reason is not None
         self.metrics.comparison = self._reconciler.last_comparison()
         ended_at = time.monotonic()
         self._next_progress_at = ended_at + max(_PROGRESS_SECONDS, (ended_at - started_at) / _PROGRESS_MAX_SHARE)
+
+    async def stop(self) -> None:
+        """End the calls in flight, whatever the target does, and stop."""
+        self.stop_requested.set()
+        if self._reconciler is not None:
+            self._reconciler.cancel()
+        await super().stop()
 
     def close(self) -> None:
         """Release claimed items and close the connections."""
@@ -224,6 +231,13 @@ class GovernanceTask(BackgroundTask):
         violated_count = sum(bool(check.violations) for check in checks)
         self._metrics.count_contract_checks(violated_count, len(checks))
         return self._settings.governance.poll_seconds
+
+    async def stop(self) -> None:
+        """End the calls in flight, whatever OpenMetadata does, and stop."""
+        self.stop_requested.set()
+        if self._watcher is not None:
+            self._watcher.cancel()
+        await super().stop()
 
     def close(self) -> None:
         """Close the connections of the watcher."""

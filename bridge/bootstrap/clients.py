@@ -15,7 +15,8 @@ from connectors.openmetadata.client import OpenMetadataClient
 from connectors.session import RateLimiter, StaticToken, ThrottledSession, TokenProvider
 from mappers.redaction import redact_path
 
-_TARGET_TIMEOUTS = Timeouts(connect=5.0, read=30.0, write=30.0, pool=30.0)
+#: The total is shorter than the lease of the items that are pushed.
+_TARGET_TIMEOUTS = Timeouts(connect=5.0, read=25.0, write=25.0, total=25.0)
 
 
 def make_openmetadata_client(

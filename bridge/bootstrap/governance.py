@@ -19,6 +19,7 @@ from bridge.governance.watcher import AssetWatcher
 from bridge.settings.model import Settings
 from bridge.sync.item_store import SyncItemStore
 from bridge.sync.openmetadata.target import OpenMetadataTarget
+from bridge.sync.store_clock import StoreClock
 
 
 @contextmanager
@@ -30,7 +31,7 @@ def open_asset_sync(settings: Settings, on_call: Callable[[str], None] = lambda 
             items = openmetadata_sync.items
         else:
             openmetadata_sync = None
-            items = SyncItemStore(db, settings.org, OpenMetadataTarget.name, now_micros)
+            items = SyncItemStore(db, settings.org, OpenMetadataTarget.name, StoreClock(db))
         applier = AssetApplier(db, settings.org, items, make_event_reader(settings), writer, now_micros)
         try:
             yield AssetSync(applier, openmetadata_sync)
@@ -47,7 +48,7 @@ def open_asset_watcher(
     governance, org, target = settings.governance, settings.org, OpenMetadataTarget.name
     with closing(make_writer(settings)) as writer, closing(open_background_connection(settings)) as db:
         reader = make_event_reader(settings)
-        items = SyncItemStore(db, org, target, now_micros)
+        items = SyncItemStore(db, org, target, StoreClock(db))
         applier = AssetApplier(db, org, items, reader, writer, now_micros)
         contracts = ContractChecker(db, org, reader, writer) if governance.contracts else None
         watcher = AssetWatcher([Path(path) for path in governance.assets], applier, contracts, time.monotonic)
@@ -59,5 +60,6 @@ def open_asset_watcher(
             vocabulary = tag_vocabulary(settings.openmetadata.governance)
             patches = Path(governance.patches) if governance.patches else None
             importer = RemoteChangeImporter(applier, items, vocabulary, governance.remote_changes, patches)
+            watcher.cancel = client.close
             watcher.watch_remote(events, importer, settings.openmetadata.sync.comparison_interval_seconds)
             yield watcher

@@ -22,6 +22,7 @@ from bridge.sync.marquez.target import MarquezTarget
 from bridge.sync.openmetadata.context import OpenMetadataOptions
 from bridge.sync.openmetadata.target import OpenMetadataTarget, Relocation
 from bridge.sync.reconciler import Reconciler
+from bridge.sync.store_clock import StoreClock
 from bridge.sync.target import SyncTarget
 from bridge.sync.webhook.target import WebhookTarget
 from connectors.webhook.client import WebhookClient
@@ -43,7 +44,7 @@ def make_reconciler(
     if name is TargetName.openmetadata:
         return make_openmetadata_sync(settings, on_call, on_failed_call, on_pushed).reconciler
     parts = _open_reconciler_parts(settings, name, on_call, on_failed_call, on_pushed)
-    items = SyncItemStore(parts.db, settings.org, name, now_micros)
+    items = SyncItemStore(parts.db, settings.org, name, StoreClock(parts.db))
     make_target = _make_marquez_target if name is TargetName.marquez else _make_webhook_target
     return parts.build_reconciler(make_target(settings, parts, items), items)
 
@@ -63,9 +64,10 @@ class _ReconcilerParts(NamedTuple):
         """Build the reconciler of a target; its heartbeat uses a separate connection."""
         org, sync_settings = self.settings.org, target_settings(self.settings, self.name)
         heartbeat_db = open_background_connection(self.settings)
-        heartbeat = Heartbeat(heartbeat_db, WorkerLease(heartbeat_db, org, self.name, now_micros, items.worker.id))
+        lease = WorkerLease(heartbeat_db, org, self.name, StoreClock(heartbeat_db), items.worker.id)
+        heartbeat = Heartbeat(heartbeat_db, lease)
         return Reconciler(
-            self.db, org, target, items, now_micros, backoff=sync_settings.retry_config.backoff_seconds,
+            self.db, org, target, items, StoreClock(self.db), backoff=sync_settings.retry_config.backoff_seconds,
             compare_seconds=sync_settings.comparison_interval_seconds, heartbeat=heartbeat, calls=self.calls,
             on_pushed=self.on_pushed,
         )  # fmt: skip
@@ -96,7 +98,7 @@ def make_openmetadata_sync(
     """Open the OpenMetadata target and its reconciler, with other options than those of the settings if given."""
     parts = _open_reconciler_parts(settings, TargetName.openmetadata, on_call, on_failed_call, on_pushed)
     client = make_openmetadata_client(settings.openmetadata, parts.on_call, parts.on_failed_call)
-    items = SyncItemStore(parts.db, settings.org, OpenMetadataTarget.name, now_micros)
+    items = SyncItemStore(parts.db, settings.org, OpenMetadataTarget.name, StoreClock(parts.db))
     target = OpenMetadataTarget(
         parts.db, settings.org, client, options or openmetadata_options(settings), items, now_micros
     )
@@ -162,7 +164,8 @@ def disable_sync_target(settings: Settings, name: TargetName) -> bool:
 
 def open_dead_letters(settings: Settings, name: TargetName) -> DeadLetters:
     """Open the dead letters of a target, to retry or drop them."""
-    return DeadLetters(open_background_connection(settings), settings.org, name, now_micros)
+    db = open_background_connection(settings)
+    return DeadLetters(db, settings.org, name, StoreClock(db))
 
 
 def openmetadata_options(settings: Settings) -> OpenMetadataOptions:

@@ -129,7 +129,7 @@ class AssetSync:
             self._openmetadata.target.governance.overrides.update(decisions)
             self._openmetadata.reconciler.push_now("governance", {key for key, _ in decisions})
         items = self._openmetadata.items.get("governance", list(keys.values()))
-        pause_reason = self._openmetadata.reconciler.breaker.pause_reason
+        pause_reason = self._openmetadata.reconciler.pause_reason
         pending_keys = {item.key for item in self._openmetadata.items.pending("governance")}
         return result, [
             _push_result(

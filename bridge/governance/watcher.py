@@ -49,6 +49,8 @@ class AssetWatcher:
         self._importer: RemoteChangeImporter | None = None
         self._clock = clock
         self._events_interval_seconds: float | None = None
+        #: Ends the calls in flight, from any thread.
+        self.cancel: Callable[[], None] = lambda: None
         self._loader = AssetLoader()
         self._stamps: dict[str, FileStamp | None] | None = None
         self._next_match_at = 0.0

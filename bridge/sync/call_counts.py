@@ -65,7 +65,7 @@ class CallCounter:
     def flush(self, db: Database, *, force: bool = False) -> None:
         """Write the counts since the last flush, at most once per interval unless `force` is set."""
         now = self._clock()
-        if not force and now < self._flushed_at + _FLUSH_INTERVAL:
+        if not force and 0 <= now - self._flushed_at < _FLUSH_INTERVAL:
             return
         self._flushed_at = now
         with self._lock:

@@ -5,7 +5,7 @@ from typing import Any
 
 from bridge.store.database import Database, Insert
 from bridge.store.tables.sync import NEEDS_ATTENTION_SQL
-from bridge.sync.lease import WorkerLease
+from bridge.sync.lease import LEASE_SECONDS, WorkerLease
 from bridge.sync.sync_item import (
     DELETION,
     EXCLUDED,
@@ -47,8 +47,9 @@ _MARK = _mark_statement("excluded.due_at")
 def _mark_statement_with_interval(seconds: int) -> Insert:
     """Build the statement that marks items, but leaves an interval between two pushes of an item."""
     next_push = f"sync_item.settled_at + {seconds * 1_000_000}"
-    is_too_early = (
+    is_too_early = (  # the last push is in the future if the clock was set back
         f"sync_item.outcome IN ('{Outcome.PUSHED}', '{Outcome.UNCHANGED}') AND {next_push} > excluded.due_at"
+        " AND sync_item.settled_at <= excluded.due_at"
     )
     return _mark_statement(f"CASE WHEN {is_too_early} THEN {next_push} ELSE excluded.due_at END")
 
@@ -63,10 +64,12 @@ _MARK_REMOTE = Insert(
     " since = excluded.since, due_at = excluded.due_at, remote_type = excluded.remote_type,"
     " remote_id = excluded.remote_id, remote_name = excluded.remote_name",
 )  # fmt: skip
+#: A lease that ends later was granted before the clock was set back.
+_MAX_LEASE = 2 * int(LEASE_SECONDS * 1_000_000)
 #: Due, and not claimed by another live worker; a worker may claim its own items again.
-_FREE = """settled < marked AND due_at <= ?4 AND (claim IS NULL OR NOT EXISTS (
+_FREE = f"""settled < marked AND due_at <= ?4 AND (claim IS NULL OR NOT EXISTS (
   SELECT 1 FROM sync_worker w WHERE w.org_id = ?1 AND w.target = ?2 AND w.worker_id = sync_item.claim
-    AND w.worker_id <> ?6 AND w.until >= ?4))"""
+    AND w.worker_id <> ?6 AND w.until >= ?4 AND w.until <= ?4 + {_MAX_LEASE}))"""
 _DUE = """
 SELECT 1 FROM sync_item WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND settled < marked AND due_at <= ?4 LIMIT 1
 """
@@ -161,12 +164,16 @@ WHERE org_id = ?1 AND target = ?2 AND remote_id IS NOT NULL
 _REQUEUE_UNRESOLVED = f"""
 UPDATE sync_item SET marked = marked + 1, since = ?3, due_at = ?3
 WHERE org_id = ?1 AND target = ?2 AND {NEEDS_ATTENTION_SQL} AND outcome = '{Outcome.UNRESOLVED}'
-  AND settled >= marked AND settled_at <= ?4
+  AND settled >= marked AND (settled_at <= ?4 OR settled_at > ?3)
 """
 #: Items that failed keep the time of their next attempt.
 _MAKE_DUE = """
 UPDATE sync_item SET due_at = ?4
 WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND settled < marked AND due_at > ?4 AND attempts = 0
+"""
+_MAKE_DISTANT_DUE = """
+UPDATE sync_item SET due_at = ?4
+WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND settled < marked AND due_at > ?5
 """
 _RELEASE = f"UPDATE sync_item SET claim = NULL WHERE {_IS_CLAIMED} RETURNING key"
 _DROP = f"""
@@ -360,6 +367,15 @@ class SyncItemStore:
         now = self._clock()
         with self._db.transaction():
             self._db.execute_many(_MAKE_DUE, [(self._org, self._target, kind, now) for kind in kinds])
+
+    def adjust_to_clock(self, kinds: Iterable[str], max_delay_seconds: float) -> None:
+        """Make items due that are due later than any delay explains, because the clock was set back."""
+        now = self._clock()
+        with self._db.transaction():
+            for kind in kinds:
+                delay = max(max_delay_seconds, self.min_intervals.get(kind, 0) if max_delay_seconds else 0)
+                latest = now + int(delay * 1_000_000)
+                self._db.execute(_MAKE_DISTANT_DUE, self._org, self._target, kind, now, latest)
 
     def _claim_parameters(self, item: SyncItem) -> tuple[str, str, str, bytes, bytes | None]:
         return (self._org, self._target, item.kind, item.key, item.claimed_by)

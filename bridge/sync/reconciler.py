@@ -15,6 +15,7 @@ from bridge.sync.circuit_breaker import CircuitBreaker, backoff_seconds
 from bridge.sync.comparison import ComparisonReport, ComparisonRunner, delete_report, read_report
 from bridge.sync.edge_store import EdgeStore
 from bridge.sync.item_store import WRITE_BATCH, SyncItemStore
+from bridge.sync.kind_health import KindHealth, failure_class
 from bridge.sync.lease import Heartbeat
 from bridge.sync.mark_consumer import MarkConsumer
 from bridge.sync.status import (
@@ -45,14 +46,15 @@ from mappers.errors import LineageBridgeError, PermanentError, TransientError
 
 _log = structlog.get_logger()
 
-_SERVER_ERROR = 500
 #: Statuses of a server that is up but cannot process requests.
 _UNAVAILABLE_STATUSES = frozenset({502, 503, 504})
 #: Statuses of conflicts with concurrent changes.
 _CONFLICT_STATUSES = frozenset({409, 412})
-#: Statuses that the item itself may cause, and the number of such failures that makes it a dead letter.
-_COUNTED_STATUSES, _MAX_FAILURES = frozenset({404, _SERVER_ERROR}), 5
+#: Number of failures that the item itself may have caused, after which it is a dead letter.
+_MAX_FAILURES = 5
 _MAX_BACKOFF_SECONDS = 600.0
+#: Microseconds that a clock may go back without an adjustment of due times.
+_MAX_CLOCK_CORRECTION = 1_000_000
 _MARKS_PER_BATCH = 1_000
 _REQUEUE_INTERVAL = 60 * 1_000_000
 #: Total time to wait for retries and for expired leases of dead workers.
@@ -97,6 +99,7 @@ class Reconciler:
         self._mark_consumer = MarkConsumer(db, org, target.name, items, target.affected)
         self._edges = EdgeStore(db, org, target.name)
         self.breaker = CircuitBreaker(backoff, clock)
+        self._health = {kind: KindHealth(backoff, clock) for kind in target.batch_sizes}
         self._recorded_pause: str | None = None
         self._heartbeat = heartbeat
         self._calls = calls or CallCounter(org, target.name, clock)
@@ -105,6 +108,8 @@ class Reconciler:
         #: Whether the target responded since the current batch failed.
         self._responded = False
         self._requeued_at = 0
+        self._cancelled = False
+        self._stepped_at = 0
         self._comparison = ComparisonRunner(db, org, target, items, clock, compare_seconds)
 
     def enable(self) -> bool:
@@ -115,6 +120,7 @@ class Reconciler:
         db_and_target = (self._db, self._org, self.target.name)
         record_pause(*db_and_target, None, self._clock())
         self.target.prepare()
+        self._items.adjust_to_clock(self.target.batch_sizes, _MAX_BACKOFF_SECONDS)
         new = enable_target(*db_and_target, self._clock())
         previous_identity = read_target_identity(*db_and_target)
         write_target_identity(*db_and_target, self.target.identity)
@@ -135,6 +141,14 @@ class Reconciler:
     @property
     def url(self) -> str:
         return self.target.identity.url
+
+    @property
+    def pause_reason(self) -> str | None:
+        """Why nothing is sent to the target, or nothing of some kinds; None if everything is sent."""
+        paused = [
+            f"{kind}: {reason}" for kind, health in self._health.items() if (reason := health.breaker.pause_reason)
+        ]
+        return self.breaker.pause_reason or "; ".join(paused) or None
 
     def probe(self) -> None:
         """Check that the target responds; raises its error otherwise."""
@@ -159,6 +173,11 @@ class Reconciler:
         due_at = self.status().next_due_at
         return None if due_at is None else max(0.0, (due_at - self._clock()) / 1_000_000)
 
+    def cancel(self) -> None:
+        """End the calls in flight, from any thread, and send no more; their items stay in the queue."""
+        self._cancelled = True
+        self.target.cancel()
+
     def close(self) -> None:
         """Release claims and close the connections to the target and the store."""
         if self._heartbeat is not None:
@@ -176,21 +195,31 @@ class Reconciler:
         `only` restricts the step to some kinds.
         """
         outcomes: Counter[str] = Counter()
+        self._adjust_to_clock()
         if not self._circuit_closed():
             self._record_pause()
             self._calls.flush(self._db)
             return StepResult(outcomes)
         self._requeue_unresolved()
-        while self._mark_consumer.consume(_MARKS_PER_BATCH) == _MARKS_PER_BATCH:
+        while self._mark_consumer.consume(_MARKS_PER_BATCH) == _MARKS_PER_BATCH and not stopped():
             pass
         for kind, items in self._claimed_batches(stopped, only):
-            self._record(self._push(kind, items), outcomes)
+            self._record(kind, self._push(kind, items), outcomes)
             self._calls.flush(self._db)
         if only is None and not self.breaker.open and not stopped():
             self._compare(outcomes)
         self._record_pause()
         self._calls.flush(self._db)
         return StepResult(outcomes)
+
+    def _adjust_to_clock(self) -> None:
+        """Make all items due if the clock was set back, because their due times belong to the previous time."""
+        now = self._clock()
+        if now < self._stepped_at - _MAX_CLOCK_CORRECTION:
+            _log.warning("clock set back", target=self.target.name, seconds=(self._stepped_at - now) // 1_000_000)
+            self._items.adjust_to_clock(self.target.batch_sizes, 0.0)
+            self._requeued_at = 0
+        self._stepped_at = now
 
     def ignore_intervals(self) -> None:
         """Push changed items at once, even if they were just pushed, and compare without pauses."""
@@ -225,7 +254,7 @@ class Reconciler:
         outcomes: Counter[str] = Counter()
         items = self._items.claim(kind, keys)
         if items:
-            self._record(self._push(kind, items), outcomes)
+            self._record(kind, self._push(kind, items), outcomes)
         return StepResult(outcomes)
 
     def _push(self, kind: str, items: Sequence[SyncItem]) -> BatchResult:
@@ -265,9 +294,16 @@ class Reconciler:
         for kind, limit in self.target.batch_sizes.items():
             if only is not None and kind not in only:
                 continue
-            while not self.breaker.open and not stopped() and (items := self._items.claim_due(kind, limit)):
-                yield kind, items
-                if kind in self.target.slow_kinds:
+            breaker = self._health[kind].breaker
+            if breaker.open and breaker.wait_seconds == 0:
+                breaker.allow_trial()
+            while not self.breaker.open and not breaker.open and not stopped():
+                items = self._items.claim_due(kind, self.breaker.batch_size(breaker.batch_size(limit)))
+                if items:
+                    yield kind, items
+                    self.breaker.extend_trial()
+                    breaker.extend_trial()
+                if not items or kind in self.target.slow_kinds:
                     break
 
     def plan(self) -> list[PlanStep]:
@@ -298,12 +334,15 @@ class Reconciler:
 
     def _record_pause(self) -> None:
         """Store the reason for a pause so that other processes can report it."""
-        if self.breaker.pause_reason != self._recorded_pause:
-            self._recorded_pause = self.breaker.pause_reason
+        if self.pause_reason != self._recorded_pause and not self._cancelled:
+            self._recorded_pause = self.pause_reason
             record_pause(self._db, self._org, self.target.name, self._recorded_pause, self._clock())
 
     def _circuit_closed(self) -> bool:
-        """True if requests are allowed; an open circuit is probed once per interval."""
+        """True if requests are allowed; an open circuit is probed once per interval.
+
+        A response to the probe is not enough, because a target may be able to read, but not to write.
+        """
         if not self.breaker.open:
             return True
         if self.breaker.wait_seconds > 0:
@@ -313,18 +352,26 @@ class Reconciler:
         except LineageBridgeError as error:
             self.breaker.record_failure(str(error), _retry_after(error))
             return False
-        self.breaker.record_success()
+        self.breaker.record_response()
         return True
 
-    def _record(self, batch: BatchResult, outcomes: Counter[str]) -> None:
+    def _record(self, kind: str, batch: BatchResult, outcomes: Counter[str]) -> None:
         """Mark the items that a batch affects, then store the results of the batch."""
         self._responded = False
+        is_trial = self._health[kind].breaker.half_open
+        if any(isinstance(result, Completed) and result.outcome is Outcome.PUSHED for result in batch.results):
+            self.breaker.record_success()
+        to_retry = self._health[kind].record(batch.results)
         with self._db.transaction():
+            self._items.invalidate(((kind, key) for key in sorted(to_retry)), reset_failures=True)
+            if kind == "lineage":
+                self._edges.invalidate_edges_into(sorted(to_retry))
             self._items.mark(batch.affected)
             self._items.invalidate(sorted(batch.to_verify))
             self._items.mark_deletions(batch.orphaned)
         results = [
-            self._result_of_failure(result) if isinstance(result, Failure) else result for result in batch.results
+            self._result_of_failure(kind, result, is_trial=is_trial) if isinstance(result, Failure) else result
+            for result in batch.results
         ]
         for i in range(0, len(results), WRITE_BATCH):
             with self._db.transaction():
@@ -349,33 +396,45 @@ class Reconciler:
         )
         self._edges.invalidate([edge for edge in (*written, *deleted) if edge.target_key in taken_over])
 
-    def _result_of_failure(self, failure: Failure) -> ItemResult:
+    def _result_of_failure(self, kind: str, failure: Failure, *, is_trial: bool) -> ItemResult:
         """Decide between retry, dead letter and release.
 
         A released item stays due and its failure is not counted, because the target is at fault.
         """
-        error, item = failure.error, failure.item
+        error, item, health = failure.error, failure.item, self._health[kind]
         is_conflict = isinstance(error, TargetRejected) and error.status in _CONFLICT_STATUSES
-        if isinstance(error, PermanentError) and not is_conflict:
+        is_ambiguous = failure_class(error) is not None
+        if isinstance(error, PermanentError) and not is_conflict and not is_ambiguous:
             return self._dead_letter(failure)
-        if isinstance(error, TargetMisconfigured) or (
-            isinstance(error, Unreachable) and not isinstance(error, NoResponse)
-        ):
-            self._open_circuit(error)
+        if not is_conflict and self._is_caused_by_target(error):
             return Released(item)
-        if isinstance(error, TargetUnavailable) and error.status in _UNAVAILABLE_STATUSES:
-            self._open_circuit(error)
-        if isinstance(error, TargetUnavailable) and error.status == _SERVER_ERROR and not self._target_responds():
-            return Released(item)
-        counts_as_failure = is_conflict or (
-            isinstance(error, TargetUnavailable) and error.status in _COUNTED_STATUSES
-        )
-        if counts_as_failure and item.counted_failures + 1 >= _MAX_FAILURES:
+        if is_ambiguous and health.breaker.open:
+            # after a trial, other items are tried first
+            return Postponed(item, str(error), self._clock()) if is_trial else Released(item)
+        counts_as_failure = is_conflict or (is_ambiguous and not isinstance(error, NoResponse))
+        is_caused_by_item = is_conflict or health.is_caused_by_item(item.key)
+        if counts_as_failure and is_caused_by_item and item.counted_failures + 1 >= _MAX_FAILURES:
             return self._dead_letter(failure)
-        if not is_conflict and not isinstance(error, TransientError):
+        if not counts_as_failure and not isinstance(error, TransientError):
             raise error
         seconds = max(backoff_seconds(self._backoff, item.attempts, _MAX_BACKOFF_SECONDS), _retry_after(error) or 0.0)
         return Postponed(item, str(error), self._clock() + int(seconds * 1_000_000), counts_as_failure)
+
+    def _is_caused_by_target(self, error: LineageBridgeError) -> bool:
+        """Return whether the target cannot process any request now, and open the circuit if so.
+
+        After a failure that one request may have caused, the target is probed.
+        """
+        if self._cancelled and isinstance(error, TransientError):
+            return True
+        if isinstance(error, NoResponse):
+            return False
+        if isinstance(error, TargetMisconfigured | Unreachable):
+            self._open_circuit(error)
+            return True
+        if isinstance(error, TargetUnavailable) and error.status in _UNAVAILABLE_STATUSES:
+            self._open_circuit(error)
+        return failure_class(error) is not None and not self._target_responds()
 
     def _open_circuit(self, error: LineageBridgeError) -> None:
         if not self.breaker.open:

@@ -129,4 +129,7 @@ class SyncTarget(Protocol):
     def compare(self) -> Iterator[ComparedBatch]:
         """Compare the target with the last push, in batches; changes nothing."""
 
+    def cancel(self) -> None:
+        """End the calls in flight with errors, from any thread, and send no more."""
+
     def close(self) -> None: ...

@@ -11,7 +11,7 @@ import msgspec
 
 from connectors.errors import TargetMisconfigured, TargetRejected, TargetUnavailable
 from connectors.http import HttpResponse, retry_after_seconds
-from connectors.session import ThrottledSession, decode_object, retry_policy, unexpected_response
+from connectors.session import ThrottledSession, call_with_retries, decode_object, retry_policy, unexpected_response
 from mappers.canonical_json import JsonObject
 from mappers.errors import LineageBridgeError
 from mappers.marquez.events import restore_exponents
@@ -21,8 +21,9 @@ _TRANSIENT_STATUSES = frozenset({408, 425, 429, 502, 503, 504})
 _UNAUTHORIZED_STATUSES = frozenset({401, 403, 407})
 _WRONG_PATH_STATUSES = frozenset({404, 405, 410})
 _CREATED, _NOT_FOUND, _SERVER_ERROR = 201, 404, 500
-#: Writing an event with thousands of columns takes seconds; reading the graph of a large server takes longer.
-_READ_SECONDS = 60.0
+#: Seconds for a request and its retries; shorter than the lease of the items that are pushed. Writing an event with
+#: thousands of columns takes seconds, and reading a page of a large server takes longer.
+_CALL_SECONDS, _PAGE_SECONDS, _PROBE_SECONDS = 25.0, 120.0, 10.0
 #: Entries per page. Pages are large, because the server needs the same time for a page of any size.
 _PAGE_SIZE = 1_000
 _MAX_CHARACTERS = 1_000
@@ -85,7 +86,9 @@ class MarquezClient:
 
     def probe(self) -> None:
         """Check, without retries, that the server responds and is Marquez; raises an error otherwise."""
-        namespace = self._decode_object(self._request_once("probe", "GET", "/namespaces/default", member="name"))
+        namespace = self._decode_object(
+            self._request_once("probe", "GET", "/namespaces/default", member="name", seconds=_PROBE_SECONDS)
+        )
         if namespace.get("name") != "default":
             raise TargetMisconfigured(f"{self.url} has no namespace `default`: is it Marquez?")
 
@@ -94,12 +97,14 @@ class MarquezClient:
 
         There are no further retries, because the server stores every copy of an event.
         """
+        ends_at = time.monotonic() + _CALL_SECONDS
         try:
             self._request_once("send", "POST", "/lineage", member=None, body=event)
         except TargetUnavailable as error:
-            if error.status != _SERVER_ERROR:
+            seconds_left = ends_at - time.monotonic()
+            if error.status != _SERVER_ERROR or seconds_left <= 0:
                 raise
-            self._request_once("send", "POST", "/lineage", member=None, body=event)
+            self._request_once("send", "POST", "/lineage", member=None, body=event, seconds=seconds_left)
 
     def complete_run(self, run_id: str, at: str) -> None:
         """Complete a run again, which makes its job version the current one; adds no event to the log."""
@@ -108,7 +113,9 @@ class MarquezClient:
     def list_events(self, after: str, before: str, limit: int) -> list[JsonObject]:
         """List run events from `after` to `before` (exclusive) by time; simultaneous events are unordered."""
         params = {"after": after, "before": before, "sortDirection": "asc", "limit": str(limit)}
-        response = self._request("log", "GET", "/events/lineage", params=params, member="events")
+        response = self._request(
+            "log", "GET", "/events/lineage", params=params, member="events", seconds=_PAGE_SECONDS
+        )
         return [restore_exponents(event) for event in self._decode_entries(response, "events")]
 
     def get_run(self, run_id: str) -> JsonObject | None:
@@ -161,7 +168,9 @@ class MarquezClient:
         offset = 0
         while True:
             params = {"limit": str(_PAGE_SIZE), "offset": str(offset)}
-            response = self._request(operation, "GET", path, params=params, member=key, allow_missing=True)
+            response = self._request(
+                operation, "GET", path, params=params, member=key, allow_missing=True, seconds=_PAGE_SECONDS
+            )
             entries = [] if response.status == _NOT_FOUND else self._decode_entries(response, key)
             yield from entries
             offset += len(entries)
@@ -181,12 +190,14 @@ class MarquezClient:
         member: str = "name",
         params: Mapping[str, str] | None = None,
         allow_missing: bool = False,
+        seconds: float = _CALL_SECONDS,
     ) -> HttpResponse:
-        return self._retrying(
-            lambda: self._request_once(
-                operation, method, path, member=member, params=params, allow_missing=allow_missing
+        def attempt(seconds: float) -> HttpResponse:
+            return self._request_once(
+                operation, method, path, member=member, params=params, allow_missing=allow_missing, seconds=seconds
             )
-        )
+
+        return call_with_retries(self._retrying, seconds, attempt)
 
     def _request_once(
         self,
@@ -198,6 +209,7 @@ class MarquezClient:
         body: JsonObject | None = None,
         params: Mapping[str, str] | None = None,
         allow_missing: bool = False,
+        seconds: float = _CALL_SECONDS,
     ) -> HttpResponse:
         """Send a request once.
 
@@ -220,7 +232,7 @@ class MarquezClient:
             check_response,
             body=body,
             params=params,
-            read_seconds=_READ_SECONDS,
+            seconds=seconds,
         )
 
     def _decode_object(self, response: HttpResponse) -> JsonObject:

@@ -8,14 +8,14 @@ from urllib.parse import quote
 from connectors.errors import TargetMisconfigured, TargetRejected, TargetUnavailable
 from connectors.http import HttpSession
 from connectors.openmetadata.compatibility import ServerFeatures, basic_status, with_task_list
-from connectors.openmetadata.session import OpenMetadataSession, decode_body
+from connectors.openmetadata.session import PROBE_SECONDS, OpenMetadataSession, decode_body
 from connectors.session import RateLimiter, ThrottledSession, TokenProvider
 from mappers.canonical_json import JsonObject
 
 _PATCH = "application/json-patch+json"
 #: Part of the 500 of a server that fails to read the header of a token.
 _NULL_MESSAGE = "message [null]"
-#: In a bulk request, the server needs half a second per changed table.
+#: In a bulk request, the server needs half a second per changed table. The lease is renewed in the background.
 _BULK_SECONDS = 120.0
 _PAGE_SIZE = 500
 _CREATED, _CONFLICT = 201, 409
@@ -99,7 +99,7 @@ class OpenMetadataClient:
     def _fetch_current_user(self, *, retry: bool) -> JsonObject:
         """Fetch the user of the token; the server fails with a null message if the token's header has no key ID."""
         try:
-            response = self._session.request("who", "GET", "/users/loggedInUser", retry=retry)
+            response = self._session.request("who", "GET", "/users/loggedInUser", retry=retry, seconds=PROBE_SECONDS)
         except TargetUnavailable as error:
             if _NULL_MESSAGE not in str(error):
                 raise

@@ -9,13 +9,15 @@ from connectors.errors import TargetMisconfigured, TargetRejected, Unreachable
 from connectors.http import HttpResponse
 from connectors.openmetadata.compatibility import ServerFeatures, server_features
 from connectors.openmetadata.response_errors import response_error
-from connectors.session import ThrottledSession, decode_object, retry_policy, unexpected_response
+from connectors.session import ThrottledSession, call_with_retries, decode_object, retry_policy, unexpected_response
 from mappers.canonical_json import JsonObject
 from mappers.errors import LineageBridgeError
 
 _PRODUCT = "OpenMetadata"
-_READ_SECONDS = 30.0
-_NOT_FOUND = 404
+#: Seconds for a request and its retries; shorter than the lease of the items that are pushed.
+_CALL_SECONDS = 25.0
+PROBE_SECONDS = 10.0
+_OK, _NOT_FOUND = 200, 404
 
 
 class OpenMetadataSession:
@@ -36,7 +38,15 @@ class OpenMetadataSession:
 
     def server_version(self, *, retry: bool = True) -> HttpResponse:
         """Fetch the version of the server; this needs no token."""
-        return self.request("version", "GET", "/system/version", member="version", with_token=False, retry=retry)
+        return self.request(
+            "version",
+            "GET",
+            "/system/version",
+            member="version",
+            with_token=False,
+            retry=retry,
+            seconds=PROBE_SECONDS,
+        )
 
     def features(self) -> ServerFeatures:
         """Return the features of the server.
@@ -92,7 +102,7 @@ class OpenMetadataSession:
         body: Any = None,
         params: Mapping[str, str] | None = None,
         headers: Mapping[str, str] | None = None,
-        seconds: float = _READ_SECONDS,
+        seconds: float = _CALL_SECONDS,
         with_token: bool = True,
         allow_missing: bool = False,
         retry: bool = True,
@@ -100,20 +110,19 @@ class OpenMetadataSession:
     ) -> HttpResponse:
         """Send a request, with retries.
 
-        The response must be a JSON object that contains `member`, or have no body if `member` is None. Any other
-        successful response comes from another server, such as a proxy, and does not count as success.
+        The response must be a JSON object that contains `member`, or 200 without a body if `member` is None. Any
+        other successful response comes from another server, such as a proxy, and does not count as success.
         """
 
         def check_response(response: HttpResponse) -> LineageBridgeError | None:
             if response.success:
-                is_documented = not response.body if member is None else response.has_member(member)
-                return None if is_documented else unexpected_response(response, self.url, _PRODUCT)
+                return None if _is_documented(response, member) else unexpected_response(response, self.url, _PRODUCT)
             if allow_missing and response.status == _NOT_FOUND:
                 is_html = response.body.lstrip()[:1] == b"<"  # from a proxy or a login page
                 return unexpected_response(response, self.url, _PRODUCT) if is_html else None
             return response_error(response, f"{self.url}: {method} {_collection_path(path)}")
 
-        def attempt() -> HttpResponse:
+        def attempt(seconds: float) -> HttpResponse:
             return self._session.request(
                 operation,
                 method,
@@ -122,16 +131,22 @@ class OpenMetadataSession:
                 body=body,
                 params=params,
                 headers=headers,
-                read_seconds=seconds,
+                seconds=seconds,
                 with_token=with_token,
             )
 
         retrying = self._retrying if retry_without_response else self._retrying_writes
         try:
-            return retrying(attempt) if retry else attempt()
+            return call_with_retries(retrying, seconds, attempt) if retry else attempt(seconds)
         except Unreachable:
             self._features = None
             raise
+
+
+def _is_documented(response: HttpResponse, member: str | None) -> bool:
+    if member is None:
+        return response.status == _OK and not response.body
+    return response.has_member(member)
 
 
 def decode_body(response: HttpResponse, url: str) -> JsonObject:

@@ -46,7 +46,7 @@ class CrashingSession(HttpSession):
 
     def request(self, method: str, path: str, **kwargs: Any) -> HttpResponse:
         self._crash_injector.step()
-        response = super().request(method, path, **kwargs | {"read_seconds": self.timeout_seconds})
+        response = super().request(method, path, **kwargs | {"seconds": self.timeout_seconds})
         self._crash_injector.step()
         return response
 

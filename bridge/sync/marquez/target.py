@@ -103,6 +103,9 @@ class MarquezTarget:
     def compare(self) -> Iterator[ComparedBatch]:
         return self._comparison.compare()
 
+    def cancel(self) -> None:
+        self._ctx.client.close()
+
     def close(self) -> None:
         self._ctx.pool.shutdown()
         self._ctx.client.close()

@@ -218,6 +218,9 @@ class OpenMetadataTarget:
         self.governance.clear_cache()
         self._checks.clear_cache()
 
+    def cancel(self) -> None:
+        self._ctx.client.close()
+
     def close(self) -> None:
         self._ctx.pool.shutdown()
         self._ctx.client.close()

@@ -101,6 +101,9 @@ class WebhookTarget:
         """Return no batches: sent requests cannot be read back."""
         return iter(())
 
+    def cancel(self) -> None:
+        self._ctx.client.close()
+
     def close(self) -> None:
         self._ctx.pool.shutdown()
         self._ctx.client.close()
