@@ -15,7 +15,7 @@ _MISSING_FIELD = re.compile(r"Object missing required field `(\w+)`")
 
 
 #: Larger values are decoded and encoded in parts, because a decoded value takes ten times its size in memory.
-_LARGE_BYTES = 1 << 20
+LARGE_BYTES = 1 << 20
 
 _any_decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
 _object_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
@@ -25,7 +25,7 @@ _array_decoder = msgspec.json.Decoder(list[msgspec.Raw])
 def decode_for_encoding(raw: bytes | msgspec.Raw) -> Any:
     """Decode JSON for `canonical_json`. In a large value, all objects and lists stay encoded, in canonical form."""
     text = memoryview(raw)
-    if len(text) <= _LARGE_BYTES or text[0] not in b"{[":
+    if len(text) <= LARGE_BYTES or text[0] not in b"{[":
         return decode_json(raw, _any_decoder)
     if text[0] == ord("{"):
         members = decode_json(raw, _object_decoder)
@@ -40,6 +40,14 @@ def decode_for_encoding(raw: bytes | msgspec.Raw) -> Any:
 def _decode_member(raw: msgspec.Raw) -> Any:
     is_nested = memoryview(raw)[0] in b"{["
     return msgspec.Raw(canonical_json(decode_for_encoding(raw))) if is_nested else decode_json(raw, _any_decoder)
+
+
+def decode_member(document: dict[str, Any], name: str) -> Any:
+    """Return a member of an object, decoded if it is still encoded, or None if there is no such member."""
+    member = document.get(name)
+    if type(member) is msgspec.Raw:
+        member = document[name] = decode_for_encoding(member)
+    return member
 
 
 def drop_nulls(value: Any) -> Any:

@@ -8,7 +8,7 @@ import msgspec
 
 from mappers.cache import bounded_lru_cache
 from mappers.canonical.identity import digest
-from mappers.canonical_json import canonical_json, decode_for_encoding, decode_json
+from mappers.canonical_json import canonical_json, decode_for_encoding, decode_json, decode_member
 from mappers.errors import InputTooLarge, InvalidInput
 from mappers.openlineage.facet_parser import (
     ParsedDataset,
@@ -84,7 +84,23 @@ class _Envelope(msgspec.Struct):
     outputs: list[msgspec.Raw] | None = None
 
 
+class _RegularRunJson(_RunJson, forbid_unknown_fields=True):
+    pass
+
+
+class _RegularJobJson(_JobJson, forbid_unknown_fields=True):
+    pass
+
+
+class _RegularEnvelope(_Envelope, forbid_unknown_fields=True):
+    """An event that has no members outside of the specification."""
+
+    run: _RegularRunJson | None = None
+    job: _RegularJobJson | None = None
+
+
 _envelope_decoder = msgspec.json.Decoder(_Envelope)
+_regular_envelope_decoder = msgspec.json.Decoder(_RegularEnvelope)
 _any_decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
 
 
@@ -93,8 +109,8 @@ def parse_event(body: bytes, limits: EventLimits = EventLimits()) -> Event:  # n
 
     Raises InvalidInput with the offending field, or InputTooLarge if a limit is exceeded.
     """
-    event, document = _parse(body, limits)
-    if _may_contain_secrets(event, document) and (redacted_body := redact_event(body)) is not body:
+    event, envelope = _parse(body, limits)
+    if _may_contain_secrets(event, envelope) and (redacted_body := redact_event(body)) is not body:
         return _parse(redacted_body, limits)[0]._replace(redacted_body=redacted_body)
     return event
 
@@ -104,14 +120,16 @@ def parse_unredacted_event(body: bytes, limits: EventLimits) -> Event:
     return _parse(body, limits)[0]
 
 
-def _parse(body: bytes, limits: EventLimits) -> tuple[Event, dict[str, Any] | None]:
-    """Return an event and its decoded JSON, or None if the JSON is too large to be kept in memory."""
+def _parse(body: bytes, limits: EventLimits) -> tuple[Event, _Envelope]:
     notes: list[str] = []
     body = _replace_nul(body.removeprefix(b"\xef\xbb\xbf").strip(_JSON_SPACE), notes)
     if not body.startswith(b"{"):
         decode_json(body, _any_decoder)  # raises InvalidInput if the body is not JSON
         raise InvalidInput("an event must be a JSON object")
-    envelope = decode_json(body, _envelope_decoder)
+    try:
+        envelope: _Envelope = _regular_envelope_decoder.decode(body)
+    except (ValueError, RecursionError):
+        envelope = decode_json(body, _envelope_decoder)
     try:
         micros, note = parse_timestamp(envelope.eventTime)
     except ValueError as error:
@@ -121,11 +139,7 @@ def _parse(body: bytes, limits: EventLimits) -> tuple[Event, dict[str, Any] | No
     _resolve_kind(envelope, notes)
     _check_limits(envelope, limits)
     job = _job_name(envelope)
-    document = decode_for_encoding(body)
-    is_small = not any(isinstance(member, msgspec.Raw) for member in document.values())
-    event_hash = _event_hash(document, micros)
-    small_document = document if is_small else None
-    del document  # before the facets are parsed, which needs as much memory again
+    event_hash = _event_hash(body, micros)
     inputs = _parse_datasets(envelope.inputs, "inputs", notes, limits) if job else []
     outputs = _parse_datasets(envelope.outputs, "outputs", notes, limits) if job else []
     dataset = _parse_dataset(bytes(envelope.dataset), "dataset", notes, limits) if not job else None
@@ -145,28 +159,22 @@ def _parse(body: bytes, limits: EventLimits) -> tuple[Event, dict[str, Any] | No
         event_hash=event_hash,
         notes=tuple(notes),
     )
-    return event, small_document
+    return event, envelope
 
 
-def _may_contain_secrets(event: Event, document: dict[str, Any] | None) -> bool:
+def _may_contain_secrets(event: Event, envelope: _Envelope) -> bool:
     """Check quickly whether an event needs a closer look.
 
-    Most datasets and facets occur in many events and are checked once. Large and irregular events are checked as a
-    whole.
+    Most datasets and facets occur in many events and are checked once. Irregular events are checked as a whole.
     """
-    if document is None:
-        return True
-    run, job = document.get("run") or {}, document.get("job") or {}
+    run, job = envelope.run, envelope.job
     is_regular = (
-        document.keys() <= _EVENT_MEMBERS
-        and run.keys() <= _RUN_MEMBERS
-        and job.keys() <= _JOB_MEMBERS
-        and len(run.get("facets") or ()) == len(event.run_facets)
-        and len(job.get("facets") or ()) == len(event.job_facets)
-        and len(document.get("inputs") or ()) == len(event.inputs)
-        and len(document.get("outputs") or ()) == len(event.outputs)
-        and ("dataset" in document) == (event.dataset is not None)
-        and (not run or event.run_uuid == run["runId"].lower())
+        type(envelope) is _RegularEnvelope
+        and (run is None or (event.run_uuid == run.runId.lower() and _are_all_parsed(run.facets, event.run_facets)))
+        and (job is None or _are_all_parsed(job.facets, event.job_facets))
+        and len(envelope.inputs or ()) == len(event.inputs)
+        and len(envelope.outputs or ()) == len(event.outputs)
+        and (bytes(envelope.dataset) == b"") == (event.dataset is None)
     )
     if not is_regular:
         return True
@@ -176,8 +184,12 @@ def _may_contain_secrets(event: Event, document: dict[str, Any] | None) -> bool:
     for facet in (*event.run_facets.values(), *event.job_facets.values()):
         if facet.may_contain_secrets:
             return True
-    sent_type = document.get("eventType") or ""
+    sent_type = envelope.eventType or ""
     return _may_names_contain_secrets(event.producer or "", event.schema_url or "", sent_type, *(event.job or ()))
+
+
+def _are_all_parsed(raw_facets: dict[str, msgspec.Raw] | None, facets: dict[str, ParsedFacet]) -> bool:
+    return len(raw_facets or ()) == len(facets)
 
 
 @bounded_lru_cache(4096)
@@ -282,12 +294,13 @@ def _parse_dataset(raw: bytes, path: str, notes: list[str], limits: EventLimits)
     return dataset
 
 
-def _event_hash(document: dict[str, Any], micros: int) -> bytes:
+def _event_hash(body: bytes, micros: int) -> bytes:
     """Hash the content of an event, with nulls dropped and keys sorted; converts its times to microseconds."""
+    document = decode_for_encoding(body)
     document["eventTime"] = micros
-    nominal_time: Any = document
-    for key in ("run", "facets", "nominalTime"):
-        nominal_time = _decoded_member(nominal_time, key)
+    run = decode_member(document, "run")
+    run_facets = decode_member(run, "facets") if run else None
+    nominal_time = decode_member(run_facets, "nominalTime") if run_facets else None
     if isinstance(nominal_time, dict):
         for key in ("nominalStartTime", "nominalEndTime"):
             try:
@@ -295,12 +308,3 @@ def _event_hash(document: dict[str, Any], micros: int) -> bytes:
             except (KeyError, TypeError, ValueError):
                 continue  # absent or not a time: hashed as sent
     return digest(canonical_json(document))
-
-
-def _decoded_member(parent: Any, key: str) -> Any:
-    """Return a member of an object, decoded if it is still encoded, or None if there is no such member."""
-    if not isinstance(parent, dict):
-        return None
-    if isinstance(parent.get(key), msgspec.Raw):
-        parent[key] = decode_for_encoding(parent[key])
-    return parent.get(key)

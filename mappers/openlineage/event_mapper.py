@@ -8,6 +8,7 @@ from mappers.canonical.identity import NO_ID
 from mappers.canonical.merge import Row
 from mappers.canonical.rank import Rank, register_order
 from mappers.canonical.rows import JobRow
+from mappers.errors import TooManyRows
 from mappers.openlineage import facets as facet_types
 from mappers.openlineage.datasets import map_dataset
 from mappers.openlineage.event import Event
@@ -26,7 +27,7 @@ class MappedEvent(NamedTuple):
 
 
 def map_event(event: Event, options: MappingOptions) -> MappedEvent:
-    """Map an event to rows; an event of an ignored job has none."""
+    """Map an event to rows; an event of an ignored job has none. Raises TooManyRows if it exceeds the limit."""
     if event.job is not None:
         _, job_name = event.job
         if _is_ignored(job_name, options.ignored_jobs):
@@ -43,7 +44,12 @@ def map_event(event: Event, options: MappingOptions) -> MappedEvent:
             _map_job_event(builder, event, job)
         else:
             _map_run_event(builder, event, job, event.run_uuid)
-    return MappedEvent(list(builder.rows), list(dict.fromkeys(builder.notes)))
+    if len(builder.rows) > options.max_rows:
+        raise TooManyRows(
+            f"the event maps to {len(builder.rows)} rows, and the limit is {options.max_rows}: raise intake.max_rows,"
+            " then run `lineage-bridge rejected retry`"
+        )
+    return MappedEvent(builder.rows, list(dict.fromkeys(builder.notes)))
 
 
 @bounded_lru_cache(4_096)

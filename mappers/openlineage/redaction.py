@@ -11,6 +11,8 @@ from mappers.redaction import MASK, redact_url
 _PASSWORD_HINT = re.compile(rb":[^\s/:@\"']++@|jdbc:oracle:\w+:[^\s/:@]*/")
 _KEY_NAME = r"(?:api|access|private|account|storage|shared)[._-]?(?:access[._-]?)?key"
 _KEY_HINT = re.compile(_KEY_NAME.encode())
+#: Not `bypass` or `passed`.
+_PASS_HINT = re.compile(rb"passw|passp|(?<![a-z])pass(?![a-z])")
 _SIGNATURE_HINT = re.compile(rb"[?&](?:sig|x-amz-signature)=")
 #: Names of secrets. Unlike in commands, `pass` is the name of a secret only as a whole word, and counts are not.
 _SECRET_WORD = (
@@ -51,7 +53,7 @@ def may_contain_secrets(body: bytes) -> bool:
     """
     lower_body = body.lower()
     return (
-        b"pass" in lower_body
+        (b"pass" in lower_body and _PASS_HINT.search(lower_body) is not None)
         or b"pwd" in lower_body
         or b"token" in lower_body
         or b"secret" in lower_body

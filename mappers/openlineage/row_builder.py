@@ -1,6 +1,5 @@
 """Collects the rows and notes of one event."""
 
-from collections.abc import Iterable
 from enum import Enum
 from typing import Any, NamedTuple
 
@@ -8,7 +7,6 @@ from mappers.canonical.identity import MAX_KEY_CHARACTERS, NO_ID, bounded_key, d
 from mappers.canonical.merge import Row
 from mappers.canonical.rank import Rank, event_order, register_order
 from mappers.canonical.rows import DatasetRow, FacetRow, JobRow, LineageEdgeRow, NamespaceRow
-from mappers.errors import TooManyRows
 from mappers.naming import source_type
 from mappers.openlineage.event import Event
 from mappers.openlineage.facet_parser import F, ParsedFacet, facet_value
@@ -72,26 +70,6 @@ class MappingOptions(NamedTuple):
     max_rows: int = 50_000
 
 
-class _BoundedRows(list[Row]):
-    """Raises TooManyRows instead of growing beyond the limit."""
-
-    def __init__(self, limit: int) -> None:
-        super().__init__()
-        self._limit = limit
-
-    def append(self, row: Row) -> None:
-        if len(self) >= self._limit:
-            raise TooManyRows(
-                f"the event maps to more than {self._limit} rows: raise intake.max_rows, then run"
-                " `lineage-bridge rejected retry`"
-            )
-        super().append(row)
-
-    def extend(self, rows: Iterable[Row]) -> None:
-        for row in rows:
-            self.append(row)
-
-
 class RowBuilder:
     """Builds the rows and notes of one event, and holds the values that all rows share."""
 
@@ -101,7 +79,7 @@ class RowBuilder:
         self.micros = event.micros
         self.event_hash = event.event_hash
         self.event_order = event_order(event.micros, event.event_hash)
-        self.rows: list[Row] = _BoundedRows(options.max_rows)
+        self.rows: list[Row] = []
         self._added_ids: set[bytes] = set()
         self.notes = list(event.notes)
 

@@ -85,7 +85,7 @@ def test_event_with_too_many_rows_is_kept_with_the_reason(tmp_path: Path) -> Non
     with RunningService(settings_for(tmp_path, intake={"max_rows": 1_000})) as running:
         assert running.post(wide_event(40)).status_code == 201
         ((failure, rows),) = running.rows("SELECT failure, (SELECT count(*) FROM column_lineage) FROM run_event")
-        assert failure.startswith("the event maps to more than 1000 rows: raise intake.max_rows")
+        assert failure.startswith("the event maps to 1614 rows, and the limit is 1000: raise intake.max_rows")
         assert rows == 0
 
 

@@ -25,7 +25,7 @@ def test_parts_are_encoded_like_the_whole(value: object, part_size: int) -> None
     raw = msgspec.json.format(msgspec.json.encode(value), indent=2)
     whole = canonical_json(msgspec.json.decode(raw))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_LARGE_BYTES", part_size)
+        patch.setattr(module, "LARGE_BYTES", part_size)
         assert canonical_json(decode_for_encoding(raw)) == whole
 
 
@@ -34,5 +34,5 @@ def test_hash_of_a_large_event_is_that_of_the_same_small_event(monkeypatch: pyte
     nominal_time = facet(nominalStartTime=time, nominalEndTime=None)
     event = run_event(run_facets={"nominalTime": nominal_time}, outputs=[dataset("t", raw=facet(text="x" * 500))])
     parsed = parse_event(as_bytes(event))
-    monkeypatch.setattr(module, "_LARGE_BYTES", 100)
+    monkeypatch.setattr(module, "LARGE_BYTES", 100)
     assert parse_event(as_bytes(event))._replace(redacted_body=None) == parsed
