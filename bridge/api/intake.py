@@ -4,6 +4,7 @@ import asyncio
 import time
 import zlib
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from typing import NamedTuple
 
 from starlette.datastructures import Headers
@@ -28,29 +29,41 @@ _GZIP_WINDOW_BITS = 16 + zlib.MAX_WBITS
 _MAX_GZIP_MEMBERS = 64
 
 
-def decompress_gzip(body: bytes, limit: int) -> bytes:
-    """Decompress gzip data with one or more members. Raises InputTooLarge as soon as the limit is exceeded."""
-    decompressed = b""
+async def decompress_gzip(body: bytes, limit: int) -> bytes:
+    """Decompress gzip data with one or more members, and serve other requests meanwhile.
+
+    Raises InputTooLarge as soon as the limit is exceeded.
+    """
+    parts: list[bytes] = []
+    size = 0
     for _ in range(_MAX_GZIP_MEMBERS):
         member = zlib.decompressobj(_GZIP_WINDOW_BITS)
-        try:
-            decompressed += member.decompress(body, limit + 1 - len(decompressed))
-        except zlib.error as error:
-            raise InvalidInput(f"the body is not gzip: {error}") from error
-        if len(decompressed) > limit:
-            raise InputTooLarge(f"the decompressed body has more than {limit} bytes")
-        if not member.eof:
-            raise InvalidInput("the gzip body is truncated")
+        while not member.eof:
+            try:
+                part = member.decompress(body, _PART_BYTES)
+            except zlib.error as error:
+                raise InvalidInput(f"the body is not gzip: {error}") from error
+            body = member.unconsumed_tail
+            if not part and not body and not member.eof:
+                raise InvalidInput("the gzip body is truncated")
+            parts.append(part)
+            size += len(part)
+            if size > limit:
+                raise InputTooLarge(f"the decompressed body has more than {limit} bytes")
+            if size > _PART_BYTES:
+                await asyncio.sleep(0)
         body = member.unused_data
         if not body:
-            return decompressed
+            return b"".join(parts)
     raise InvalidInput(f"the gzip body has more than {_MAX_GZIP_MEMBERS} members")
 
 
 #: Source name of events that were sent over HTTP.
 SOURCE = "http"
-#: Larger gzip bodies are decompressed in a thread. A body of this size has at most 16 MB of content.
+#: Larger gzip bodies are decompressed one at a time.
 _SMALL_GZIP_BYTES = 16 << 10
+#: Number of bytes that are decompressed in one turn of the event loop.
+_PART_BYTES = 1 << 20
 #: Reading a batch lets other requests run after this time.
 _MAX_TURN_SECONDS = 0.01
 _CLIENT_DISCONNECTED = Response(status_code=400)
@@ -139,11 +152,9 @@ class Intake:
         try:
             content = sent_body
             if _content_encoding(headers) == "gzip":
-                if len(sent_body) <= _SMALL_GZIP_BYTES:
-                    content = decompress_gzip(sent_body, self._max_decompressed)
-                else:
-                    async with self._turns.turn(key):
-                        content = await asyncio.to_thread(decompress_gzip, sent_body, self._max_decompressed)
+                is_small = len(sent_body) <= _SMALL_GZIP_BYTES
+                async with nullcontext() if is_small else self._turns.turn(key):
+                    content = await decompress_gzip(sent_body, self._max_decompressed)
                 memory.add(len(content))
             _check_value_count(content)
         except (InvalidInput, InputTooLarge) as error:
