@@ -26,8 +26,8 @@ class InputTooLarge(PermanentError):
     """The input exceeds a limit."""
 
 
-class TooManyRows(PermanentError):
-    """An event maps to more rows than the limit."""
+class RowLimitExceeded(PermanentError):
+    """An event maps to more or larger rows than the limit."""
 
 
 class InvalidSql(PermanentError):

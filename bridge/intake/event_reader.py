@@ -1,19 +1,24 @@
 """Parses and maps one event; rejects invalid input."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import structlog
 
 from bridge.clock import now_micros
 from bridge.store.event_log import IncomingEvent, RejectedInput
+from bridge.store.row_slices import row_bytes
 from mappers.canonical.identity import digest
-from mappers.errors import InputTooLarge, InvalidInput, TooManyRows
+from mappers.canonical.merge import Row
+from mappers.errors import InputTooLarge, InvalidInput, RowLimitExceeded
 from mappers.openlineage.event import Event, EventLimits, parse_event
 from mappers.openlineage.event_mapper import map_event
 from mappers.openlineage.redaction import redact_input, redact_text
 from mappers.openlineage.row_builder import MappingOptions
 
 _log = structlog.get_logger()
+
+#: Writing a larger row would delay other events.
+_MAX_ROW_BYTES = 8 << 20
 
 
 class EventReader:
@@ -39,7 +44,9 @@ class EventReader:
         """Map a parsed event. An event that cannot be mapped is returned with the failure."""
         try:
             rows, notes = map_event(event, self._options)
-        except TooManyRows as error:
+            if len(payload) > _MAX_ROW_BYTES:
+                _check_row_sizes(rows)
+        except RowLimitExceeded as error:
             return IncomingEvent(payload, event, (), event.notes, received_at, source, historical, str(error))
         except Exception as error:  # noqa: BLE001 - a bug here must not lose the event: it is stored with its reason
             _log.exception("event could not be mapped", event_hash=event.event_hash.hex())
@@ -65,3 +72,9 @@ class EventReader:
         return RejectedInput(
             payload, payload_hash, reason, path, self._clock(), source, isinstance(error, InputTooLarge)
         )
+
+
+def _check_row_sizes(rows: Sequence[Row]) -> None:
+    size = max(map(row_bytes, rows), default=0)
+    if size > _MAX_ROW_BYTES:
+        raise RowLimitExceeded(f"the event contains a value of {size} bytes; the limit is {_MAX_ROW_BYTES}")

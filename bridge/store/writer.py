@@ -19,7 +19,7 @@ from bridge.store.database import Database, Insert
 from bridge.store.dirty_marks import mark_changes
 from bridge.store.event_log import PENDING, EventKey, FilePosition, IncomingEvent, RejectedInput
 from bridge.store.identity_groups import IdentityGroups, update_is_active
-from bridge.store.row_slices import SLICE_ROWS, slice_rows
+from bridge.store.row_slices import SLICE_BYTES, SLICE_ROWS, row_bytes, slice_rows
 from bridge.store.symlink_graph import LinkRules
 from mappers.cache import BoundedCache
 from mappers.canonical.identity import run_id
@@ -92,8 +92,8 @@ _CACHED_CLASSES = frozenset({NamespaceRow, LineageSetRow, ColumnLineageRow})
 _CACHE_BYTES, _ROW_BYTES = 8 << 20, 400
 #: Attempts at a transaction that conflicts with other writers on the same server.
 _MAX_ATTEMPTS = 10
-#: An event with more rows is first stored without them, and then merged in slices.
-MAX_UNSLICED_ROWS = 2 * SLICE_ROWS
+#: An event with more rows or bytes is first stored without its rows, and then merged in slices.
+MAX_UNSLICED_ROWS, MAX_UNSLICED_BYTES = 2 * SLICE_ROWS, 2 * SLICE_BYTES
 #: Rows per transaction that writes a group of events; a single event may have a few more.
 MAX_GROUP_ROWS = 5 * SLICE_ROWS
 #: After each slice, other writers have the store for this share of the time that the slice took.
@@ -248,9 +248,7 @@ class Writer:
         self, group: Sequence[IncomingEvent | RejectedInput], positions: Sequence[FilePosition]
     ) -> StagedGroup:
         """Write a group in a new transaction, and leave the transaction open."""
-        large_events = [
-            item for item in group if isinstance(item, IncomingEvent) and len(item.rows) > MAX_UNSLICED_ROWS
-        ]
+        large_events = [item for item in group if isinstance(item, IncomingEvent) and _is_large(item)]
         group = [without_rows(item) for item in group] if large_events else group
         changes = _reduce_events(group)
         with ExitStack() as stack:
@@ -415,9 +413,15 @@ class Writer:
 
 def without_rows(item: IncomingEvent | RejectedInput) -> IncomingEvent | RejectedInput:
     """Return a large event without its rows and marked as pending, and any other item unchanged."""
-    if isinstance(item, RejectedInput) or len(item.rows) <= MAX_UNSLICED_ROWS:
+    if isinstance(item, RejectedInput) or not _is_large(item):
         return item
     return item._replace(rows=(), failure=PENDING)
+
+
+def _is_large(event: IncomingEvent) -> bool:
+    if len(event.rows) > MAX_UNSLICED_ROWS:
+        return True
+    return len(event.payload) > MAX_UNSLICED_BYTES and sum(map(row_bytes, event.rows)) > MAX_UNSLICED_BYTES
 
 
 def _reduce_events(group: Sequence[IncomingEvent | RejectedInput]) -> Reducer:

@@ -8,7 +8,7 @@ import msgspec
 from mappers.cache import BoundedCache
 from mappers.canonical.identity import composite_id, digest
 from mappers.canonical.rows import ColumnLineageRow, LineageSetRow
-from mappers.errors import TooManyRows
+from mappers.errors import RowLimitExceeded
 from mappers.openlineage.facet_parser import ParsedFacet, facet_value
 from mappers.openlineage.facets import (
     ColumnLineageFacet,
@@ -74,7 +74,9 @@ def _facet_entries(facet: ColumnLineageFacet) -> ColumnLineageEntries:
     fields = facet.fields or {}
     entry_count = sum(len(output.inputFields) for output in fields.values())
     if entry_count > _MAX_ENTRIES:
-        raise TooManyRows(f"{entry_count} input fields in one columnLineage facet; the maximum is {_MAX_ENTRIES}")
+        raise RowLimitExceeded(
+            f"{entry_count} input fields in one columnLineage facet; the maximum is {_MAX_ENTRIES}"
+        )
     entries = {entry for name, output in fields.items() for entry in _field_entries(name, output)}
     for source in facet.dataset or ():
         entries.update(_input_entries("", source, source.transformations))

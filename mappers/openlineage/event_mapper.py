@@ -8,7 +8,7 @@ from mappers.canonical.identity import NO_ID
 from mappers.canonical.merge import Row
 from mappers.canonical.rank import Rank, register_order
 from mappers.canonical.rows import JobRow
-from mappers.errors import TooManyRows
+from mappers.errors import RowLimitExceeded
 from mappers.openlineage import facets as facet_types
 from mappers.openlineage.datasets import map_dataset
 from mappers.openlineage.event import Event
@@ -27,7 +27,7 @@ class MappedEvent(NamedTuple):
 
 
 def map_event(event: Event, options: MappingOptions) -> MappedEvent:
-    """Map an event to rows; an event of an ignored job has none. Raises TooManyRows if it exceeds the limit."""
+    """Map an event to rows; an event of an ignored job has none. Raises RowLimitExceeded if it exceeds the limit."""
     if event.job is not None:
         _, job_name = event.job
         if _is_ignored(job_name, options.ignored_jobs):
@@ -45,7 +45,7 @@ def map_event(event: Event, options: MappingOptions) -> MappedEvent:
         else:
             _map_run_event(builder, event, job, event.run_uuid)
     if len(builder.rows) > options.max_rows:
-        raise TooManyRows(
+        raise RowLimitExceeded(
             f"the event maps to {len(builder.rows)} rows, and the limit is {options.max_rows}: raise intake.max_rows,"
             " then run `lineage-bridge rejected retry`"
         )

@@ -57,6 +57,9 @@ DEFAULT_IGNORED_FACETS = frozenset({"spark.logicalPlan", "spark_unknown", "debug
 #: Jobs of `spark check`, whose events only prove that events arrive; `*` and `?` are wildcards.
 DEFAULT_IGNORED_JOBS = ("lineage_bridge_check", "lineage_bridge_check.*")
 
+#: Longer facets are not stored in rows of their own, because writing one would delay other events.
+_MAX_FACET_CHARACTERS = 4 << 20
+
 #: Prefix of facets that people assert; they outrank everything that programs report.
 STEWARD_PREFIX = "lineageBridge_"
 
@@ -169,6 +172,11 @@ class RowBuilder:
         for facet in facets.values():
             is_stored_in_columns = facet.name in stored_in_columns and facet.body is not None
             if facet.name in self.ignored_facets or is_stored_in_columns:
+                continue
+            if facet.body is not None and len(facet.body) > _MAX_FACET_CHARACTERS:
+                self.notes.append(
+                    f"facet {facet.name[:128]} has {len(facet.body)} characters: kept only in the event"
+                )
                 continue
             facet_rank = Rank.STEWARD if facet.name.startswith(STEWARD_PREFIX) else rank
             order = self.assertion_order(facet_rank, facet.digest)

@@ -206,3 +206,40 @@ def test_secrets_of_a_large_event_are_not_stored(tmp_path: Path) -> None:
         assert not any(b"PW1234" in text for text in texts)
         ((size,),) = running.rows("SELECT payload_size FROM rejected_event")
         assert size > LARGE_BYTES
+
+
+@pytest.mark.parametrize(
+    ("event", "failure", "note"),
+    [
+        (
+            run_event(run_facets={"raw": make.facet(text="x" * (5 << 20))}),
+            None,
+            "facet raw has 5242891 characters: kept only in the event",
+        ),
+        (
+            run_event(outputs=[dataset("t", documentation=make.facet(description="x" * (9 << 20)))]),
+            "the event contains a value of 9437",
+            "",
+        ),
+    ],
+    ids=["facet", "description"],
+)
+def test_large_values_are_kept_only_in_the_event(tmp_path: Path, event: Json, failure: str | None, note: str) -> None:
+    with RunningService(settings_for(tmp_path)) as running:
+        assert running.post(event).status_code == 201
+        running.wait_until_merged()
+        ((stored_failure, notes, count),) = running.rows(
+            "SELECT failure, notes_json, (SELECT count(*) FROM ol_run) FROM run_event"
+        )
+        assert (stored_failure or "").startswith(failure or "")
+        assert note in (notes or "")
+        assert count == (failure is None)
+
+
+def test_event_with_many_bytes_is_merged_in_slices(tmp_path: Path) -> None:
+    facets = {f"facet{number}": make.facet(text="x" * (1 << 20)) for number in range(5)}
+    with RunningService(settings_for(tmp_path)) as running:
+        assert running.post(run_event(run_facets=facets)).status_code == 201
+        assert running.rows("SELECT failure FROM run_event") == [(PENDING,)]
+        running.wait_until_merged()
+        assert running.rows("SELECT count(*) FROM facet WHERE length(body) > 1000000") == [(5,)]
