@@ -126,12 +126,13 @@ def _normalized_event(event: dict[str, Any], micros: int, kind: str) -> dict[str
     normalized["schemaURL"] = url if url.endswith(f"/{kind}") else f"{_SPEC}{kind}"
     normalized["producer"] = normalized.get("producer") or PRODUCER
     normalized["eventTime"] = format_timestamp(micros)
+    if kind != "DatasetEvent":
+        normalized.pop("dataset", None)  # the store ignores it there, whatever it contains
+        for side in ("inputs", "outputs"):
+            normalized[side] = [_with_normalized_facets(dataset, "dataset") for dataset in normalized.get(side) or ()]
     for owner in ("run", "job", "dataset"):
         if owner in normalized:
             normalized[owner] = _with_normalized_facets(normalized[owner], owner)
-    if kind != "DatasetEvent":
-        for side in ("inputs", "outputs"):
-            normalized[side] = [_with_normalized_facets(dataset, "dataset") for dataset in normalized.get(side) or ()]
     return normalized
 
 
