@@ -24,8 +24,8 @@ SELECT printf('"%w" INDEXED BY "%w"', m.name, i.name), printf('"%w"', c.name)
 FROM sqlite_master m JOIN pragma_index_list(m.name) i JOIN pragma_index_info(i.name) c
 WHERE m.type = 'table' AND m.rootpage > 0 AND NOT i.partial AND c.seqno = 0 AND c.name IS NOT NULL
 """
-_END = "SELECT * FROM {0} ORDER BY {1} {2} LIMIT 1"
-_SEEK = "SELECT * FROM {0} WHERE {1} >= ?1 ORDER BY {1} LIMIT 1"
+_END = "SELECT {1} FROM {0} ORDER BY {1} {2} LIMIT 1"
+_SEEK = "SELECT {2} FROM {0} WHERE {1} >= ?1 ORDER BY {1} LIMIT 1"
 
 
 def size_problem(path: Path) -> str | None:
@@ -89,9 +89,9 @@ def _sample_queries(connection: sqlite3.Connection) -> Iterator[tuple[str, tuple
         ((first, last),) = connection.execute(_ROWID_RANGE.format(table)).fetchall()
         if first is not None:
             positions = (first + (last - first) * number // _SEEKS for number in range(_SEEKS + 1))
-            yield from ((_SEEK.format(table, "rowid"), (position,)) for position in positions)
+            yield from ((_SEEK.format(table, "rowid", "*"), (position,)) for position in positions)
     for index, column in connection.execute(_INDEXES).fetchall():
         yield from ((_END.format(index, column, order), ()) for order in ("ASC", "DESC"))
         # Most keys begin with a hash. A column of numbers or text has no such values.
         positions = (bytes([number * 256 // _SEEKS]) for number in range(1, _SEEKS))
-        yield from ((_SEEK.format(index, column), (position,)) for position in positions)
+        yield from ((_SEEK.format(index, column, column), (position,)) for position in positions)
