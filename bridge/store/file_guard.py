@@ -3,7 +3,7 @@
 SQLite continues to work on the open files then, and everything that it commits is lost.
 """
 
-from contextlib import suppress
+import os
 from pathlib import Path
 
 from bridge.errors import StoreLost
@@ -39,6 +39,7 @@ class StoreFileGuard:
         self._inode = self._size = 0
         self._wal_inode = self._wal_size = 0
         self._wal_salts = b""
+        self._wal_descriptor: int | None = None
         self.check()
 
     def check(self) -> None:
@@ -51,26 +52,33 @@ class StoreFileGuard:
         self._check_wal()
         self._inode, self._size = inode, size
 
+    def close(self) -> None:
+        if self._wal_descriptor is not None:
+            os.close(self._wal_descriptor)
+            self._wal_descriptor = None
+
     def _check_wal(self) -> None:
-        inode, size = self._stat(self._wal_path)
+        """Check the log. While SQLite starts it anew or truncates it, the next call decides."""
+        inode, _ = self._stat(self._wal_path)
         if self._wal_inode not in (0, inode):
             raise StoreLost(f"the write-ahead log {self._wal_path} was deleted, moved or replaced")
-        salts = b""
-        if size:
-            header = self._read_wal_header()
-            if header[:4] not in _WAL_MAGIC:
-                raise StoreLost(f"the write-ahead log {self._wal_path} was truncated or overwritten")
-            salts = header[_SALTS]
-            if salts == self._wal_salts and size < self._wal_size:
-                raise StoreLost(
-                    f"the write-ahead log {self._wal_path} was truncated from {self._wal_size} to {size} bytes"
-                )
-        self._wal_inode, self._wal_size, self._wal_salts = inode, size, salts
-
-    def _read_wal_header(self) -> bytes:
-        with suppress(OSError), self._wal_path.open("rb", buffering=0) as file:
-            return file.read(_WAL_HEADER_BYTES)
-        return b""
+        if not inode:
+            return
+        self._wal_inode = inode
+        if self._wal_descriptor is None:
+            self._wal_descriptor = os.open(self._wal_path, os.O_RDONLY | os.O_CLOEXEC)
+        header = os.pread(self._wal_descriptor, _WAL_HEADER_BYTES, 0)
+        size = os.fstat(self._wal_descriptor).st_size
+        if header != os.pread(self._wal_descriptor, _WAL_HEADER_BYTES, 0):
+            return
+        if header and header[:4] not in _WAL_MAGIC:
+            raise StoreLost(f"the write-ahead log {self._wal_path} was truncated or overwritten")
+        salts = header[_SALTS]
+        if salts and salts == self._wal_salts and size < self._wal_size:
+            raise StoreLost(
+                f"the write-ahead log {self._wal_path} was truncated from {self._wal_size} to {size} bytes"
+            )
+        self._wal_size, self._wal_salts = size, salts
 
     @staticmethod
     def _stat(path: Path) -> tuple[int, int]:

@@ -237,6 +237,8 @@ class SqliteDatabase:
     def close(self) -> None:
         if self._checkpointer is not None:
             self._checkpointer.close()
+        if self._guard is not None:
+            self._guard.close()
         self.connection.close()
 
 

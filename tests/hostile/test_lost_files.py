@@ -147,3 +147,13 @@ def test_missing_file_is_no_loss_before_it_exists(tmp_path: Path) -> None:
     os.truncate(tmp_path / "store.db", 5)
     with pytest.raises(StoreLost, match="truncated from 10 to 5 bytes"):
         guard.check()
+
+
+def test_truncation_by_the_checkpointer_is_no_loss(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bridge.store.checkpointer._MAX_WAL_BYTES", 1 << 16)
+    monkeypatch.setattr("bridge.store.checkpointer._PAUSE_SECONDS", 0.0005)
+    with closing(SqliteDatabase.for_writing(create_store_file(tmp_path))) as db:
+        db.set_lock_timeout(5)
+        for number in range(5_000):
+            with db.transaction():
+                db.execute("INSERT OR REPLACE INTO store_meta VALUES (?1, ?2)", f"k{number % 50}", "x" * 20_000)
