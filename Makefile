@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SPARK_MATRIX := 3.5.9 4.3.0
 .DEFAULT_GOAL := help
-.PHONY: help install demo standin test test-spark-matrix check audit format docs bench bench-search bench-walk bench-sync bench-autosys bench-agent bench-marquez bench-governance bench-spark bench-process lock clean
+.PHONY: help install demo standin test test-spark-matrix hostile check audit format docs bench bench-hostile bench-soak bench-search bench-walk bench-sync bench-autosys bench-agent bench-marquez bench-governance bench-spark bench-process lock clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,6 +39,10 @@ test-spark-matrix: install ## Run the Spark tests on the oldest and the newest s
 	    $(BIN)/python -m pytest -n 2 tests/system/spark/test_jobs.py || exit 1; \
 	done
 
+hostile: install ## Run randomized trials of events, targets, clocks and files, ten minutes each (HOSTILE_SECONDS=600)
+	HOSTILE_SECONDS=$(or $(HOSTILE_SECONDS),600) $(BIN)/python -m pytest -n 2 \
+	  tests/hostile tests/fuzz tests/system/test_disk_faults.py
+
 check: install ## Run linter, format, type and import checks
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -58,6 +62,12 @@ docs: install ## Write the generated reference pages and API examples
 
 bench: install ## Measure the intake figures of docs/performance.md
 	$(BIN)/python -m benchmarks.intake
+
+bench-hostile: install ## Measure how the heaviest events affect other clients
+	$(BIN)/python -m benchmarks.hostile
+
+bench-soak: install ## Measure whether reads become slower while a store grows
+	$(BIN)/python -m benchmarks.soak
 
 bench-search: install ## Measure searches over 100,000 datasets
 	$(BIN)/python -m benchmarks.search

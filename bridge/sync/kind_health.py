@@ -25,11 +25,10 @@ def failure_class(error: LineageBridgeError) -> FailureClass | None:
     """
     if isinstance(error, NoResponse):
         return ("no response",)
-    if isinstance(error, TargetRejected | TargetUnavailable):
-        if error.status == _SERVER_ERROR:
-            return (str(_SERVER_ERROR),)
-        if error.status in _NOT_FOUND_STATUSES:
-            return (str(error.status), str(error))
+    if isinstance(error, TargetUnavailable) and error.status == _SERVER_ERROR:
+        return (str(_SERVER_ERROR),)
+    if isinstance(error, TargetRejected) and error.status in _NOT_FOUND_STATUSES:
+        return (str(error.status), str(error))
     return None
 
 

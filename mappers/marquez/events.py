@@ -4,6 +4,7 @@ Marquez parses some facets into classes, and rejects an event if a facet lacks a
 """
 
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
@@ -108,7 +109,8 @@ def restore_exponents(value: Any) -> Any:
         return {key: restore_exponents(member) for key, member in value.items()}
     if isinstance(value, list):
         return [restore_exponents(element) for element in value]
-    if isinstance(value, int) and abs(value) >= _MIN_WITH_EXPONENT and Decimal(repr(float(value))) == value:
+    is_large = isinstance(value, int) and _MIN_WITH_EXPONENT <= abs(value) <= sys.float_info.max
+    if is_large and Decimal(repr(float(value))) == value:
         return float(value)
     return value
 

@@ -6,10 +6,12 @@ import shutil
 import sqlite3
 import time
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bridge.errors import DamagedStore, IncompatibleStore
 from bridge.store import file_damage
@@ -17,6 +19,7 @@ from bridge.store.connect import StoreUrl
 from bridge.store.sqlite import SqliteDatabase
 from tests.api.service import create_store_file
 from tests.factories import dataset, run_event, schema
+from tests.hostile.trials import TIMEOUT, repeat, trial_settings
 from tests.stores import Store
 from tests.system.service import run
 
@@ -103,6 +106,25 @@ def assert_refused(path: Path, problem: str) -> None:
 def test_damaged_file_is_refused(file: Path, damage: Callable[[Path], None], problem: str) -> None:
     damage(file)
     assert_refused(file, problem)
+
+
+@pytest.mark.timeout(TIMEOUT)
+def test_randomly_damaged_file_is_refused_or_served(sound_file: Path, tmp_path: Path) -> None:
+    """SQLite cannot notice a changed value, but no other error may stop the service."""
+    size = sound_file.stat().st_size
+
+    @trial_settings(examples=10)
+    @given(st.lists(st.tuples(st.integers(0, size), st.binary(min_size=1, max_size=PAGE)), min_size=1, max_size=3))
+    def check(writes: list[tuple[int, bytes]]) -> None:
+        for leftover in tmp_path.iterdir():
+            leftover.unlink()
+        path = Path(shutil.copy(sound_file, tmp_path / "store.db"))
+        for position, content in writes:
+            overwrite(path, position, content)
+        with suppress(DamagedStore, IncompatibleStore):
+            open_store(path)
+
+    repeat(check)
 
 
 @pytest.mark.usefixtures("_sample_only")

@@ -8,7 +8,7 @@ import pytest
 from bridge.sync.sync_item import Outcome, SyncItem
 from bridge.sync.target import BatchResult
 from mappers.timestamps import format_timestamp
-from tests.contract.targets import TARGETS, Case
+from tests.contract.targets import TARGETS, Case, MarquezCase
 from tests.factories import dataset, facet, parent, run_event, schema
 
 Json = dict[str, Any]
@@ -45,6 +45,7 @@ POISON = {
     "owners text": bad_run(ownership=facet(owners="x")),
     "dataset number": bad_run() | {"dataset": 5},
     "dataset list": bad_run() | {"dataset": [{"name": 5}]},
+    "digits": bad_run({"sizes": facet(size=int("9" * 400))}),
     "first time": bad_run(time="0001-01-01T00:00:00+14:00", schema=schema("k")),
     "last time": bad_run(time="9999-12-31T23:59:59.999999-12:00", schema=schema("k")),
 }
@@ -66,6 +67,16 @@ def test_poison_does_not_stop_a_target(case: Case, event: Json) -> None:
     assert len(dead) <= 1, "only the run of the bad event may be a dead letter"
     reasons = [str(item.reason) for item in dead]
     assert not [reason for reason in reasons if "cannot be mapped" in reason and "RecursionError" not in reason]
+
+
+def test_number_of_hundreds_of_digits_is_found_in_the_log_of_marquez() -> None:
+    """Without a response, the log shows whether Marquez stored the event."""
+    with MarquezCase() as case:
+        case.apply(POISON["digits"])
+        case.lose_response()
+        case.converge()
+        assert case.items_by(Outcome.DEAD) == []
+        assert len(case.standin.state()["log"]) == 1
 
 
 def later(event: Json) -> Json:

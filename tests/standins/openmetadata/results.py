@@ -1,5 +1,7 @@
 """Handlers of test results, identified by timestamp."""
 
+from urllib.parse import quote
+
 from tests.standins.openmetadata.cases import render_written
 from tests.standins.openmetadata.changes import Change, next_version
 from tests.standins.openmetadata.checks import Case, Data, Incident, new_id
@@ -32,7 +34,7 @@ def post(call: Call) -> ApiResponse:
         row["incidentId"] = call.store.checks.incidents.setdefault(case.fqn, Incident(case.id)).state
     case.results[row["timestamp"]] = row
     _record_event(call, case, row)
-    location = f"{call.base}/api/v1/dataQuality/testCases/testCaseResults/{call.args['fqn']}"
+    location = f"{call.base}/api/v1/dataQuality/testCases/testCaseResults/{quote(call.args['fqn'])}"
     return ApiResponse(201, row, {"Location": location})
 
 
