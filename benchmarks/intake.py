@@ -21,8 +21,9 @@ from typing import NamedTuple
 
 from benchmarks.events import new_events, real_events
 from benchmarks.floor import appender, raw
-from bridge.bootstrap.intake import make_event_reader, make_file_follower, tune_garbage_collector
+from bridge.bootstrap.intake import make_async_reader, make_event_reader, make_file_follower, tune_garbage_collector
 from bridge.bootstrap.store import make_writer
+from bridge.intake.child_process import ChildProcess
 from bridge.intake.file_ingester import FileIngester
 from bridge.intake.group_commit import GroupCommitter
 from bridge.log import configure_log
@@ -182,7 +183,7 @@ def tail_line(kind: str, events: list[bytes], folder: Path) -> Measurement:
         writer, ingested = make_writer(settings), []
         intake = settings.intake
         committer = GroupCommitter(writer, max_group=intake.max_group, max_pending=intake.max_waiting)
-        reader = make_event_reader(settings)
+        reader = make_async_reader(settings, ChildProcess(settings.log))
         await make_file_follower(settings, [str(path)], reader, committer, ingested.append).read_all()
         await committer.close()
         writer.close()
