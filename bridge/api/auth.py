@@ -36,6 +36,8 @@ class Authorizer:
 
     def principal(self, authorization: str | None) -> str | None:
         """Return the author to record for a command: the name of the API key, or None if no keys are configured."""
+        if not self._names:
+            return None
         digest = _digest((authorization or "").partition(" ")[2])
         return f"key {self._names[digest]}" if digest in self._names else None
 

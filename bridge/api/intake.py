@@ -3,11 +3,10 @@
 import asyncio
 import time
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from typing import NamedTuple
 
-from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Receive
 
@@ -110,11 +109,11 @@ class Intake:
         self._max_body = int(limits.max_body_mb * _MEGABYTE)
         self._max_decompressed = int(limits.max_unpacked_mb * _MEGABYTE)
 
-    def authorize(self, headers: Headers, scope: ApiScope) -> Response | None:
+    def authorize(self, headers: Mapping[str, str], scope: ApiScope) -> Response | None:
         """Return a denial, or None if the request is allowed."""
         return self._authorizer.authorize(headers.get("authorization"), scope)
 
-    def principal(self, headers: Headers) -> str | None:
+    def principal(self, headers: Mapping[str, str]) -> str | None:
         return self._authorizer.principal(headers.get("authorization"))
 
     def body_memory(self) -> BodyMemory:
@@ -122,7 +121,7 @@ class Intake:
         return BodyMemory(self._bodies)
 
     async def read_body(
-        self, headers: Headers, receive: Receive, memory: BodyMemory, scope: ApiScope = "ingest"
+        self, headers: Mapping[str, str], receive: Receive, memory: BodyMemory, scope: ApiScope = "ingest"
     ) -> RequestBody | Response:
         """Read and decompress a body. If the request is rejected, return the response instead.
 
@@ -146,7 +145,7 @@ class Intake:
         return RequestBody(sent_body, b"", content, key)
 
     async def _decompress(
-        self, headers: Headers, sent_body: bytes, memory: BodyMemory, key: str
+        self, headers: Mapping[str, str], sent_body: bytes, memory: BodyMemory, key: str
     ) -> bytes | InvalidInput | InputTooLarge:
         """Decompress a body and check its size. An error is returned: raised, it would keep the content in memory."""
         try:
@@ -161,7 +160,7 @@ class Intake:
             return error.with_traceback(None)
         return content
 
-    async def _receive_body(self, headers: Headers, receive: Receive, memory: BodyMemory) -> bytes | None:
+    async def _receive_body(self, headers: Mapping[str, str], receive: Receive, memory: BodyMemory) -> bytes | None:
         """Receive a body up to the size limit. Return None if the client disconnects."""
         length = headers.get("content-length", "")
         if length.isdecimal() and (len(length) > _MAX_LENGTH_DIGITS or int(length) > self._max_body):
@@ -227,11 +226,11 @@ def _check_value_count(body: bytes) -> None:
         raise InputTooLarge(f"the body may hold {commas + 1} values; the limit is {_MAX_VALUES}")
 
 
-def _content_encoding(headers: Headers) -> str:
+def _content_encoding(headers: Mapping[str, str]) -> str:
     return headers.get("content-encoding", "").strip().lower()
 
 
-def _unsupported_media_response(headers: Headers) -> Response | None:
+def _unsupported_media_response(headers: Mapping[str, str]) -> Response | None:
     """Reject a body that is not declared as JSON or has an unknown encoding. Return None for any other body."""
     media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type not in _JSON_TYPES and not (media_type.startswith("application/") and media_type.endswith("+json")):

@@ -6,7 +6,6 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 import msgspec
-from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
@@ -98,8 +97,9 @@ LINEAGE_PATHS: dict[str, Handler] = {
 
 async def handle_request(intake: Intake, handler: Handler, scope: Scope, receive: Receive, send: Send) -> None:
     """Handle one request without any middleware, because every event takes this path."""
+    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(scope["headers"])}
     with intake.body_memory() as memory:
-        body = await intake.read_body(Headers(scope=scope), receive, memory)
+        body = await intake.read_body(headers, receive, memory)
         try:
             response = body if isinstance(body, Response) else await handler(intake, body)
         except TransientError as error:

@@ -127,7 +127,7 @@ class GroupCommitter:
         self._check_limits(key)
         if self._pending_events is not None:
             items = [without_rows(item) for item in items]
-        row_count = sum(len(item.rows) for item in items if isinstance(item, IncomingEvent))
+        row_count = sum([len(item.rows) for item in items if isinstance(item, IncomingEvent)])
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         request = _PendingRequest(key, items, row_count, positions, waiter, self._clock())
         self._queues.setdefault(key, deque()).append(request)

@@ -121,8 +121,6 @@ def merger(row_class: type[Row]) -> Callable[[Row, Row], Row]:
         (itemgetter(*register.order), register.order[0], register.columns, register.minimum)
         for register in merge_plan(row_class).registers
     ]
-    make_row: Any = row_class._make  # type: ignore[attr-defined]  # every row class is a NamedTuple
-
     def merge(left: Row, right: Row) -> Row:
         merged = None
         for get_order, order_column, columns, smallest_wins in registers:
@@ -135,7 +133,7 @@ def merger(row_class: type[Row]) -> Callable[[Row, Row], Row]:
             merged = merged or list(left)
             for position in columns:
                 merged[position] = right[position]
-        return left if merged is None else make_row(merged)
+        return left if merged is None else tuple.__new__(row_class, merged)
 
     return merge
 

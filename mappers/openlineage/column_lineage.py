@@ -79,7 +79,7 @@ def _facet_entries(facet: ColumnLineageFacet) -> ColumnLineageEntries:
         )
     entries = {entry for name, output in fields.items() for entry in _field_entries(name, output)}
     for source in facet.dataset or ():
-        entries.update(_input_entries("", source, source.transformations))
+        entries.update(_input_entries("", source, source.transformations or (_default_transformation(""),)))
     return unique_entries(_merge_shared_entries(entries, set(fields)))
 
 
@@ -90,20 +90,19 @@ def unique_entries(entries: Iterable[ColumnLineageEntry]) -> ColumnLineageEntrie
 
 
 def _field_entries(target: str, output: OutputField) -> Iterator[ColumnLineageEntry]:
-    legacy = _legacy_transformations(output)
     for source in output.inputFields:
-        yield from _input_entries(target, source, source.transformations or legacy)
+        yield from _input_entries(target, source, source.transformations or (_legacy_transformation(output),))
 
 
-def _legacy_transformations(output: OutputField) -> list[Transformation]:
+def _legacy_transformation(output: OutputField) -> Transformation:
     legacy = _LEGACY_TYPES.get((output.transformationType or "").upper(), Transformation("DIRECT"))
-    return [Transformation(legacy.type, legacy.subtype, output.transformationDescription, legacy.masking)]
+    return Transformation(legacy.type, legacy.subtype, output.transformationDescription, legacy.masking)
 
 
 def _input_entries(
-    target: str, source: InputField, transformations: list[Transformation] | None
+    target: str, source: InputField, transformations: Iterable[Transformation]
 ) -> Iterator[ColumnLineageEntry]:
-    for transformation in transformations or [_default_transformation(target)]:
+    for transformation in transformations:
         yield _column_entry(source.namespace, source.name, source.field, target, transformation)
 
 
@@ -127,6 +126,8 @@ def _merge_shared_entries(entries: set[ColumnLineageEntry], output_columns: set[
         for entry, targets in targets_by_entry.items()
         if targets == output_columns and (len(output_columns) > 1 or entry.subtype in _DATASET_LEVEL_SUBTYPES)
     }
+    if not shared_entries:
+        return entries
     return {entry for entry in entries if entry._replace(target_field="") not in shared_entries} | shared_entries
 
 
@@ -153,12 +154,8 @@ def _default_transformation(target: str) -> Transformation:
     return Transformation("DIRECT" if target else "INDIRECT")
 
 
-class _IdentifiedEntry(NamedTuple):
-    """An entry with its id, and the id of its source dataset."""
-
-    lineage_id: bytes
-    source_id: bytes
-    entry: ColumnLineageEntry
+#: An entry with its id, and the id of its source dataset, in this order: id, source, entry.
+_IdentifiedEntry = tuple[bytes, bytes, ColumnLineageEntry]
 
 
 class _LineageSet(NamedTuple):
@@ -180,7 +177,7 @@ def _lineage_set(org: str, entries: ColumnLineageEntries, job_id: bytes, target_
         return cached_set
     data_entries = (entry for entry in entries.entries if entry.source_field not in METADATA_COLUMNS)
     identified_entries = tuple(_entry_with_id(org, entry, job_id, target_id) for entry in data_entries)
-    members = b"".join(sorted({entry.lineage_id for entry in identified_entries}))
+    members = b"".join(sorted({lineage_id for lineage_id, _, _ in identified_entries}))
     lineage_set = _LineageSet(identified_entries, digest(job_id + target_id + members), members)
     return _lineage_sets.put(key, lineage_set, 1 + len(identified_entries))
 
@@ -189,7 +186,7 @@ def _entry_with_id(org: str, entry: ColumnLineageEntry, job_id: bytes, target_id
     source_id = canonical_dataset_name(org, entry.namespace, entry.name).id
     content = "\0".join((entry.source_field, entry.target_field, entry.type, entry.subtype, str(entry.masking)))
     lineage_id = composite_id(b"column", job_id, source_id, target_id, content.encode())
-    return _IdentifiedEntry(lineage_id, source_id, entry)
+    return lineage_id, source_id, entry
 
 
 def map_column_lineage(

@@ -87,18 +87,17 @@ def _dataset_row(
     builder: RowBuilder, entity: CanonicalEntity, dataset: ParsedDataset, rank: Rank, change: str | None
 ) -> DatasetRow:
     """Build the row of a dataset with the columns that its facets set."""
-    row = builder.dataset_row(entity)
     facets = dataset.facets
-    row = row._replace(**builder.documentation_and_owner_columns(facets, rank))
+    columns = builder.documentation_and_owner_columns(facets, rank)
     if (storage := builder.asserted_facet(facets.get("storage"), facet_types.StorageFacet, rank)) is not None:
         order, storage_facet = storage
-        row = row._replace(storage_order=order, default_format=storage_facet.fileFormat if storage_facet else None)
+        columns |= {"storage_order": order, "default_format": storage_facet.fileFormat if storage_facet else None}
     if change == "DROP":
-        row = row._replace(retired_at=builder.micros)
+        columns["retired_at"] = builder.micros
     symlinks = facets.get("symlinks")
     if symlinks is not None and symlinks.body is None:
-        row = row._replace(symlinks_deleted_at=builder.micros)
-    return row
+        columns["symlinks_deleted_at"] = builder.micros
+    return builder.dataset_row(entity, **columns)
 
 
 def _map_succession(
@@ -114,7 +113,7 @@ def _map_succession(
         return
     source = builder.reference_dataset(previous_identifier.namespace, previous_identifier.name)
     if source.id != target.id:
-        builder.rows.append(builder.dataset_row(source)._replace(retired_at=builder.micros))
+        builder.rows.append(builder.dataset_row(source, retired_at=builder.micros))
         builder.rows.append(DatasetSuccessionRow(builder.org, source.id, target.id, context.run_id, builder.micros))
 
 
@@ -194,7 +193,7 @@ def _map_explicit_lineage(builder: RowBuilder, dataset: ParsedDataset, target: C
     if lineage is None:
         return False
     declared_order = register_order(DeclaringFacet.LINEAGE, builder.micros, builder.event_hash)
-    builder.rows.append(builder.dataset_row(target)._replace(declared_lineage=declared_order))
+    builder.rows.append(builder.dataset_row(target, declared_lineage=declared_order))
     map_dataset_lineage(
         builder, lineage, target, LineageOrigin(run_id=NO_ID, job=None, declared_order=declared_order)
     )
@@ -216,7 +215,7 @@ def _map_column_lineage_facet(
     declared_lineage = None
     if context.role is DatasetRole.DATASET_EVENT:
         declared_lineage = register_order(DeclaringFacet.COLUMNS, builder.micros, builder.event_hash)
-        builder.rows.append(builder.dataset_row(target)._replace(declared_lineage=declared_lineage))
+        builder.rows.append(builder.dataset_row(target, declared_lineage=declared_lineage))
     set_id = map_column_lineage(builder, entries, context.job_id, context.run_id, target.id)
     asserted_content = set_id if context.role is DatasetRole.OUTPUT else builder.event_hash
     order = builder.assertion_order(DeclaringFacet.COLUMNS, asserted_content)

@@ -105,16 +105,16 @@ def _map_job_facets(
 
 def _job_row(builder: RowBuilder, event: Event, job: CanonicalEntity, rank: int) -> JobRow:
     """Build the row of a job with the columns that its facets set."""
-    row = builder.job_row(job)
     facets = event.job_facets
+    columns = builder.documentation_and_owner_columns(facets, rank)
     if (type_assertion := builder.asserted_facet(facets.get("jobType"), facet_types.JobTypeFacet, rank)) is not None:
         order, type_facet = type_assertion
         pattern = type_facet.emissionPattern if type_facet else None
-        row = row._replace(
-            type_order=order,
-            job_type=type_facet.jobType if type_facet else None,
-            processing_type=type_facet.processingType if type_facet else None,
-            integration=type_facet.integration if type_facet else None,
-            emits_snapshots=bool(pattern and pattern.eventContentMode == "COMPLETE_SNAPSHOT"),
-        )
-    return row._replace(**builder.documentation_and_owner_columns(facets, rank))
+        columns |= {
+            "type_order": order,
+            "job_type": type_facet.jobType if type_facet else None,
+            "processing_type": type_facet.processingType if type_facet else None,
+            "integration": type_facet.integration if type_facet else None,
+            "emits_snapshots": bool(pattern and pattern.eventContentMode == "COMPLETE_SNAPSHOT"),
+        }
+    return builder.job_row(job, **columns)

@@ -60,9 +60,12 @@ class _DatasetJson(msgspec.Struct):
     outputFacets: dict[str, msgspec.Raw] | None = None  # noqa: N815
 
 
+class _RegularDatasetJson(_DatasetJson, forbid_unknown_fields=True):
+    """A dataset that has no members outside of the specification."""
+
+
 _dataset_decoder = msgspec.json.Decoder(_DatasetJson)
-_members_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
-_DATASET_MEMBERS = frozenset(_DatasetJson.__struct_fields__)
+_regular_dataset_decoder = msgspec.json.Decoder(_RegularDatasetJson)
 
 
 def parse_facet(name: str, raw: bytes) -> ParsedFacet | None:
@@ -117,7 +120,10 @@ def parse_dataset(raw: bytes) -> ParsedDataset:
 
 @lru_cache(maxsize=2048)
 def _parse_dataset(raw: bytes) -> ParsedDataset:
-    dataset = decode_json(raw, _dataset_decoder)
+    try:
+        dataset: _DatasetJson = _regular_dataset_decoder.decode(raw)
+    except (ValueError, RecursionError):
+        dataset = decode_json(raw, _dataset_decoder)
     for key in ("namespace", "name"):
         if not getattr(dataset, key):
             raise InvalidInput("must not be empty", key)
@@ -139,8 +145,7 @@ def _parse_dataset(raw: bytes) -> ParsedDataset:
 def _may_contain_secrets(dataset: _DatasetJson, raw: bytes, facets: list[ParsedFacet]) -> bool:
     """Check whether a dataset may contain secrets; most of its facets occur in many datasets and are checked once."""
     sent_facets = sum(len(group or ()) for group in (dataset.facets, dataset.inputFacets, dataset.outputFacets))
-    is_regular = sent_facets == len(facets) and _members_decoder.decode(raw).keys() <= _DATASET_MEMBERS
-    if not is_regular:
+    if sent_facets != len(facets) or type(dataset) is not _RegularDatasetJson:
         return may_contain_secrets(raw)
     name = f"{dataset.namespace}\n{dataset.name}"
     return may_contain_secrets(name.encode(errors="replace")) or any(facet.may_contain_secrets for facet in facets)

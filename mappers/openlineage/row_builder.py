@@ -132,7 +132,7 @@ class RowBuilder:
             self.rows.append(self.dataset_row(entity))
         return entity
 
-    def dataset_row(self, entity: CanonicalEntity) -> DatasetRow:
+    def dataset_row(self, entity: CanonicalEntity, **columns: Any) -> DatasetRow:
         """Build the row of a dataset, which the caller adds."""
         self._added_ids.add(entity.id)
         return DatasetRow(
@@ -143,6 +143,7 @@ class RowBuilder:
             source_type(entity.namespace),
             self.micros,
             self.micros,
+            **columns,
         )
 
     def reference_job(self, namespace: str, name: str) -> CanonicalEntity:
@@ -153,10 +154,10 @@ class RowBuilder:
             self.rows.append(self.job_row(entity))
         return entity
 
-    def job_row(self, entity: CanonicalEntity) -> JobRow:
+    def job_row(self, entity: CanonicalEntity, **columns: Any) -> JobRow:
         """Build the row of a job, which the caller adds."""
         self._added_ids.add(entity.id)
-        return JobRow(self.org, entity.id, entity.namespace_id, entity.name, self.micros, self.micros)
+        return JobRow(self.org, entity.id, entity.namespace_id, entity.name, self.micros, self.micros, **columns)
 
     def add_facets(
         self,

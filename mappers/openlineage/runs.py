@@ -1,6 +1,7 @@
 """Maps the run of an event: state, times, parents, dependencies."""
 
 from collections.abc import Iterable
+from typing import Any
 
 from mappers.canonical import identity
 from mappers.canonical.identity import digest
@@ -27,9 +28,8 @@ def map_run(builder: RowBuilder, event: Event, job: CanonicalEntity, *, explicit
     """Map the run of an event; returns the run id."""
     uuid = event.run_uuid or ""
     run_id = identity.run_id(builder.org, uuid)
-    row = _run_row(builder, event, run_id, uuid, job.id)._replace(explicit=explicit)
-    row = _map_parent(builder, event, job, row)
-    builder.rows.append(_with_nominal_time(builder, event, row))
+    columns = _map_parent(builder, event, job, run_id) | _nominal_time_columns(builder, event)
+    builder.rows.append(_run_row(builder, event, run_id, uuid, job.id, explicit=explicit, **columns))
     stored_in_columns = frozenset(
         name
         for name, facet_type in _FACETS_IN_COLUMNS.items()
@@ -43,7 +43,9 @@ def map_run(builder: RowBuilder, event: Event, job: CanonicalEntity, *, explicit
     return run_id
 
 
-def _run_row(builder: RowBuilder, event: Event, run_id: bytes, uuid: str, job_id: bytes) -> RunRow:
+def _run_row(
+    builder: RowBuilder, event: Event, run_id: bytes, uuid: str, job_id: bytes, **columns: Any
+) -> RunRow:
     state_rank = _STATE_RANK.get(event.event_type)
     origin = digest(f"{event.producer}\0{event.schema_url}".encode())
     return RunRow(
@@ -63,15 +65,16 @@ def _run_row(builder: RowBuilder, event: Event, run_id: bytes, uuid: str, job_id
         origin_order=builder.assertion_order(0, origin),
         producer=event.producer,
         schema_url=event.schema_url,
+        **columns,
     )
 
 
-def _with_nominal_time(builder: RowBuilder, event: Event, row: RunRow) -> RunRow:
-    """Return the row with the nominal start and end of the run, if they are valid."""
+def _nominal_time_columns(builder: RowBuilder, event: Event) -> dict[str, Any]:
+    """Return the columns with the nominal start and end of the run, if they are valid."""
     facet = event.run_facets.get("nominalTime")
     nominal = facet_value(facet, facet_types.NominalTimeFacet, builder.notes)
     if nominal is None or facet is None:
-        return row
+        return {}
     try:
         start, _ = parse_timestamp(nominal.nominalStartTime)
         end = None
@@ -79,37 +82,41 @@ def _with_nominal_time(builder: RowBuilder, event: Event, row: RunRow) -> RunRow
             end, _ = parse_timestamp(nominal.nominalEndTime)
     except ValueError:
         builder.notes.append("nominalTime is not a time: ignored")
-        return row
+        return {}
     content = digest(f"{start}\0{end}".encode())
-    return row._replace(
-        nominal_order=builder.assertion_order(0, content), nominal_start_time=start, nominal_end_time=end
-    )
+    return {
+        "nominal_order": builder.assertion_order(0, content),
+        "nominal_start_time": start,
+        "nominal_end_time": end,
+    }
 
 
-def _map_parent(builder: RowBuilder, event: Event, job: CanonicalEntity, row: RunRow) -> RunRow:
-    """Add the parent and root of a run; returns the row with references to them."""
+def _map_parent(builder: RowBuilder, event: Event, job: CanonicalEntity, run_id: bytes) -> dict[str, Any]:
+    """Add the parent and root of a run; returns the columns that refer to them."""
     facet = event.run_facets.get("parent") or event.run_facets.get("parentRun")
     parent = facet_value(facet, facet_types.ParentFacet, builder.notes)
     if parent is None or facet is None:
-        return row
+        return {}
     parent_uuid, parent_run_id, parent_job = _add_referenced_run(builder, parent.run, parent.job)
     root_run_id, root_job_id = None, None
-    if parent.root:
+    if parent.root and (parent.root.run, parent.root.job) == (parent.run, parent.job):
+        root_run_id, root_job_id = parent_run_id, parent_job.id
+    elif parent.root:
         _, root_run_id, root_job = _add_referenced_run(builder, parent.root.run, parent.root.job)
         root_job_id = root_job.id
     if parent_job.id != job.id:
         builder.add_edge("PARENT", ("job", parent_job.id), ("job", job.id), job.id, "explicit")
-    if parent_run_id == row.run_id:
+    if parent_run_id == run_id:
         builder.notes.append("the run names itself as its parent: ignored")
-        return row
-    return row._replace(
-        parent_order=builder.assertion_order(0, facet.digest),
-        parent_run_id=parent_run_id,
-        parent_run_uuid=parent_uuid,
-        parent_job_id=parent_job.id,
-        root_run_id=root_run_id,
-        root_job_id=root_job_id,
-    )
+        return {}
+    return {
+        "parent_order": builder.assertion_order(0, facet.digest),
+        "parent_run_id": parent_run_id,
+        "parent_run_uuid": parent_uuid,
+        "parent_job_id": parent_job.id,
+        "root_run_id": root_run_id,
+        "root_job_id": root_job_id,
+    }
 
 
 def _add_referenced_run(

@@ -131,7 +131,14 @@ def _version_row(
     **columns: Any,
 ) -> DatasetVersionRow:
     path = storage_path(entity.namespace, entity.name)
-    row = DatasetVersionRow(
-        builder.org, entity.id, writer_id, version_id(entity.id, writer_id), run_id, path, builder.micros, *tag
+    return DatasetVersionRow(
+        builder.org,
+        entity.id,
+        writer_id,
+        version_id(entity.id, writer_id),
+        run_id,
+        path,
+        builder.micros,
+        *tag,
+        **columns,
     )
-    return row._replace(**columns)
