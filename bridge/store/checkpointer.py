@@ -16,8 +16,9 @@ _log = structlog.get_logger()
 _PAUSE_SECONDS = 0.5
 #: Each pass is shorter than the one before; a pass that ends between two commits lets SQLite restart the log.
 _PASSES = 4
-#: A larger log is truncated once all of it is copied.
-_MAX_WAL_BYTES = 64 << 20
+#: A larger log is truncated once all of it is copied; while commits arrive, only one larger than the second limit.
+#: Truncating and extending the log all the time would slow down commits.
+_MAX_WAL_BYTES, _MAX_BUSY_WAL_BYTES = 64 << 20, 256 << 20
 
 
 class Checkpointer:
@@ -74,7 +75,7 @@ class Checkpointer:
                 return False
             if log_pages == copied_pages:
                 break
-        if file_size(self._wal_path) <= _MAX_WAL_BYTES:
+        if file_size(self._wal_path) <= (_MAX_BUSY_WAL_BYTES if self._committed.is_set() else _MAX_WAL_BYTES):
             return True
         # The log grew while a reader needed it. It can be truncated as soon as nobody reads or writes.
         is_busy, *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
