@@ -11,13 +11,13 @@ from bridge.intake.event_reader import EventReader
 from bridge.intake.file_position import fingerprint, printable_path, source_name, stored_path
 from bridge.intake.source import IntakeReport
 from bridge.store.event_log import FilePosition, IncomingEvent, RejectedInput
-from bridge.store.writer import MAX_GROUP_ROWS, StagedGroup, Writer
+from bridge.store.writer import StagedGroup, Writer
 from connectors.openlineage.files import MAX_LINE_BYTES, RawRecord, open_event_file, read_records
 from connectors.openlineage.growing_file import HEAD_BYTES
 from mappers.errors import InputTooLarge
 
 #: A batch has at most this many events, and is complete when its events have this size.
-_BATCH_SIZE, _BATCH_BYTES = 500, 8 << 20
+_BATCH_SIZE, _BATCH_BYTES, _BATCH_ROWS = 500, 8 << 20, 20_000
 
 #: Errors of a file that is read: disk errors, truncated gzip, damaged gzip.
 _READ_ERRORS = (OSError, EOFError, zlib.error)
@@ -125,7 +125,7 @@ class FileIngester:
                 end_offset = max(end_offset, record.end)
                 size += len(record.payload)
                 row_count += len(item.rows) if isinstance(item, IncomingEvent) else 0
-                if len(items) >= _BATCH_SIZE or size >= _BATCH_BYTES or row_count >= MAX_GROUP_ROWS:
+                if len(items) >= _BATCH_SIZE or size >= _BATCH_BYTES or row_count >= _BATCH_ROWS:
                     break
         except _READ_ERRORS as error:
             return items, end_offset, error

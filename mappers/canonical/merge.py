@@ -121,6 +121,7 @@ def merger(row_class: type[Row]) -> Callable[[Row, Row], Row]:
         (itemgetter(*register.order), register.order[0], register.columns, register.minimum)
         for register in merge_plan(row_class).registers
     ]
+
     def merge(left: Row, right: Row) -> Row:
         merged = None
         for get_order, order_column, columns, smallest_wins in registers:

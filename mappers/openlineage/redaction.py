@@ -49,20 +49,19 @@ _USER_PARAMETER = re.compile(r"[?&;,](?:user(?:name)?|login|uid)=[^\s&;,\"']*", 
 def may_contain_secrets(body: bytes) -> bool:
     """Check quickly whether an input needs a closer look; most events do not.
 
-    Searching for each text is several times faster than a regular expression or a loop.
+    Searching for each text is several times faster than a regular expression or a loop. A text that several words
+    have in common is searched first.
     """
     lower_body = body.lower()
     return (
         (b"pass" in lower_body and _PASS_HINT.search(lower_body) is not None)
         or b"pwd" in lower_body
-        or b"token" in lower_body
-        or b"secret" in lower_body
+        or (b"cre" in lower_body and (b"secret" in lower_body or b"credential" in lower_body))
         or b"bearer" in lower_body
-        or b"credential" in lower_body
         or b"identified" in lower_body
-        or (b"key" in lower_body and _KEY_HINT.search(lower_body) is not None)
+        or (b"ke" in lower_body and (b"token" in lower_body or _KEY_HINT.search(lower_body) is not None))
         or (b"@" in lower_body and _PASSWORD_HINT.search(lower_body) is not None)
-        or (b"sig" in lower_body and _SIGNATURE_HINT.search(lower_body) is not None)
+        or (b"=" in lower_body and _SIGNATURE_HINT.search(lower_body) is not None)
     )
 
 

@@ -43,9 +43,7 @@ def map_run(builder: RowBuilder, event: Event, job: CanonicalEntity, *, explicit
     return run_id
 
 
-def _run_row(
-    builder: RowBuilder, event: Event, run_id: bytes, uuid: str, job_id: bytes, **columns: Any
-) -> RunRow:
+def _run_row(builder: RowBuilder, event: Event, run_id: bytes, uuid: str, job_id: bytes, **columns: Any) -> RunRow:
     state_rank = _STATE_RANK.get(event.event_type)
     origin = digest(f"{event.producer}\0{event.schema_url}".encode())
     return RunRow(

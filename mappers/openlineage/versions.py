@@ -130,7 +130,7 @@ def _version_row(
     tag: _VersionTag,
     **columns: Any,
 ) -> DatasetVersionRow:
-    path = storage_path(entity.namespace, entity.name)
+    path = columns.pop("path", storage_path(entity.namespace, entity.name))
     return DatasetVersionRow(
         builder.org,
         entity.id,
