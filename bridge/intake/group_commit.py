@@ -4,7 +4,7 @@ import asyncio
 import os
 import sys
 import time
-from collections import Counter, OrderedDict, deque
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -71,8 +71,10 @@ class GroupCommitter:
         self._pending_events = pending_events
         self._recover = recover
         self._recovery: asyncio.Task[None] | None = None
-        self._queues: OrderedDict[str, deque[_PendingRequest]] = OrderedDict()
-        self._pending_counts: Counter[str] = Counter()
+        #: Requests by key; the first key is served next.
+        self._queues: dict[str, deque[_PendingRequest]] = {}
+        self._pending_count = 0
+        self._pending_count_by_key: dict[str, int] = {}
         self._failing_since: float | None = None
         self._commit_task: asyncio.Task[None] | None = None
         self._probe: asyncio.Task[None] | None = None
@@ -101,7 +103,7 @@ class GroupCommitter:
 
     def pending_event_count(self) -> int:
         """Return the number of events that wait for a commit."""
-        return self._pending_counts.total()
+        return self._pending_count
 
     def oldest_age(self) -> float:
         """Return how many seconds the oldest event has waited, or 0 if no event is waiting.
@@ -115,7 +117,7 @@ class GroupCommitter:
 
     def is_full(self) -> bool:
         """Return True if no more events may wait."""
-        return self._pending_counts.total() >= self._max_pending
+        return self._pending_count >= self._max_pending
 
     async def commit(
         self, items: Sequence[IncomingEvent | RejectedInput], *positions: FilePosition, key: str = ""
@@ -130,8 +132,11 @@ class GroupCommitter:
         row_count = sum([len(item.rows) for item in items if isinstance(item, IncomingEvent)])
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         request = _PendingRequest(key, items, row_count, positions, waiter, self._clock())
-        self._queues.setdefault(key, deque()).append(request)
-        self._pending_counts[key] += len(items)
+        queue = self._queues.get(key)
+        if queue is None:
+            queue = self._queues[key] = deque()
+        queue.append(request)
+        self._count_pending(key, len(items))
         if self._commit_task is None:
             self._commit_task = asyncio.create_task(self._commit_groups())
         await waiter
@@ -139,8 +144,8 @@ class GroupCommitter:
     def _check_limits(self, key: str) -> None:
         if self.is_full():
             raise Overloaded(f"{self._max_pending} events are waiting to be written")
-        if key and self._pending_counts[key] >= self._max_pending // 2:
-            raise TooManyRequests(f"{self._pending_counts[key]} events of this key are waiting to be written")
+        if key and (count := self._pending_count_by_key.get(key, 0)) >= self._max_pending // 2:
+            raise TooManyRequests(f"{count} events of this key are waiting to be written")
         if self._pending_events is not None and self._pending_events.count(key) >= MAX_PENDING_PER_KEY:
             raise TooManyRequests(f"{MAX_PENDING_PER_KEY} large events of this key are waiting to be merged")
 
@@ -189,17 +194,22 @@ class GroupCommitter:
         item_count = row_count = 0
         while self._queues:
             key, queue = next(iter(self._queues.items()))
-            item_count += len(queue[0].items)
-            row_count += queue[0].row_count
+            request = queue[0]
+            item_count += len(request.items)
+            row_count += request.row_count
             if group and (item_count > self._max_group or row_count > MAX_GROUP_ROWS):
                 break
             group.append(queue.popleft())
-            self._queues.move_to_end(key)
-            if not queue:
-                del self._queues[key]
-        for request in group:
-            self._pending_counts[request.key] -= len(request.items)
+            self._count_pending(key, -len(request.items))
+            del self._queues[key]
+            if queue:
+                self._queues[key] = queue  # behind the other keys
         return group
+
+    def _count_pending(self, key: str, count: int) -> None:
+        self._pending_count += count
+        if key:
+            self._pending_count_by_key[key] = self._pending_count_by_key.get(key, 0) + count
 
     async def _write_group(
         self, items: Sequence[IncomingEvent | RejectedInput], positions: Sequence[FilePosition]

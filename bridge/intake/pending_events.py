@@ -25,6 +25,8 @@ class PendingEvents:
                 self._events.setdefault(key, deque()).extend(events)
 
     def count(self, key: str) -> int:
+        if not self._events:
+            return 0
         with self._lock:
             return len(self._events.get(key, ()))
 
