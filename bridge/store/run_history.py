@@ -17,9 +17,9 @@ _IS_PROCESS_APPLICATION = """(upper(coalesce(j.job_type, '')) = 'APPLICATION' AN
   SELECT 1 FROM lineage_edge e JOIN ol_job above ON above.org_id = e.org_id AND above.job_id = e.source_id
   WHERE e.org_id = j.org_id AND e.target_id = j.job_id AND e.edge_role = 'PARENT'
     AND above.integration = 'LINEAGE_BRIDGE'))"""
-#: A cross join fixes the join order: few jobs first, then the index of their runs.
+#: A cross join fixes the join order: the newest runs first, by the index of start times.
 _RUNS_OF_LOGICAL_JOBS = f"""
-ol_job j CROSS JOIN ol_run r
+ol_run r CROSS JOIN ol_job j
 WHERE r.org_id = j.org_id AND r.job_id = j.job_id AND NOT {IS_STEP_SQL} AND NOT {_IS_PROCESS_APPLICATION}
 """
 _RUNS_OF_JOB = "ol_run r WHERE r.job_id = ?5"

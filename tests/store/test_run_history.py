@@ -105,3 +105,12 @@ def test_rows_of_nested_actions_are_counted_once(store: Store) -> None:
     store.apply(*make.create_as_select(), run_event("COMPLETE", 9, run=9, job="app"))
     (application,) = recent_runs(store.db, store.org, 9, job=find_job(store.db, store.org, "jobs", "app"))
     assert application.rows_written == 2
+
+
+def test_newest_runs_are_found_without_reading_all_runs(sqlite_store: Store) -> None:
+    statements: list[str] = []
+    sqlite_store.db.connection.set_trace_callback(statements.append)  # type: ignore[attr-defined]
+    recent_runs(sqlite_store.db, sqlite_store.org, 9)
+    [query] = [statement for statement in statements if "LIMIT 9" in statement]
+    plan = " ".join(detail for *_, detail in sqlite_store.rows(f"EXPLAIN QUERY PLAN {query}"))
+    assert "r USING INDEX ix_ol_run__started_at__run_id" in plan
