@@ -106,6 +106,8 @@ class StoreUrl(NamedTuple):
         """Check an existing store file before it is upgraded or written."""
         if not self.file or not file_size(self.file):
             return
+        if self.file.is_dir():
+            raise IncompatibleStore(f"the store {self.name} is a directory. Choose another store with store.url")
         try:
             self._require_sound(size_problem(self.file) or content_problem(self.file))
         except sqlite3.Error as error:

@@ -32,7 +32,7 @@ ROOT = Path(__file__).parents[2]
 WAIT = 60
 COMMAND = [sys.executable, "-m", "bridge"]
 
-EXIT_HANDLED, EXIT_USAGE, EXIT_STORE = 1, 2, 4
+EXIT_HANDLED, EXIT_USAGE, EXIT_STORE, EXIT_DAMAGED = 1, 2, 4, 65
 
 EVENT = as_bytes(
     run_event(
@@ -304,9 +304,9 @@ FOREIGN_DATABASE = "a database of another application: choose another store.url"
         (_newer_version, NEWER_VERSION, ["serve", "--port", "0"]),
         (_foreign_database, FOREIGN_DATABASE, ["ingest", "-"]),
         (_foreign_database, FOREIGN_DATABASE, ["serve", "--port", "0"]),
-        (_text_file, "file is not a database", ["ingest", "-"]),
-        (_text_file, "file is not a database", ["serve", "--port", "0"]),
-        (_directory, "unable to open database file", ["ingest", "-"]),
+        (_text_file, "it has no SQLite header", ["ingest", "-"]),
+        (_text_file, "it has no SQLite header", ["serve", "--port", "0"]),
+        (_directory, "is a directory", ["ingest", "-"]),
     ],
 )
 def test_unusable_store_is_rejected_and_not_modified(
@@ -315,7 +315,7 @@ def test_unusable_store_is_rejected_and_not_modified(
     spoil(cli.store)
     before = cli.store.read_bytes() if cli.store.is_file() else None
     result = cli(*arguments)
-    assert (result.code, result.out) == (EXIT_STORE, "")
+    assert (result.code, result.out) == (EXIT_DAMAGED if spoil is _text_file else EXIT_STORE, "")
     assert result.err.startswith("error: ")
     assert result.err.count("\n") == 1
     assert message in result.err
