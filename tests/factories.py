@@ -172,11 +172,13 @@ def spark_exception(message: str | None) -> Json:
     return {} if message is None else {"spark.exception": facet(message=message, stackTrace="at …")}
 
 
-def create_as_select(*, inner: str = "OVERWRITE", rows: int = 2, ends: int = 3, application: int = 9) -> list[Json]:
+def create_as_select(
+    *, outer: str = "CREATE", inner: str = "OVERWRITE", rows: int = 2, ends: int = 3, application: int = 9
+) -> list[Json]:
     """Two sibling actions that write one table: run 1 from second 1 to 4, run 2 from second 2 to `ends`."""
     events = []
     for run, begin, end, state_change, parent_run, count in (
-        (1, 1, 4, "CREATE", 9, 2),
+        (1, 1, 4, outer, 9, 2),
         (2, 2, ends, inner, application, rows),
     ):
         written = dataset(

@@ -28,7 +28,7 @@ WHERE org_id = ?1 ORDER BY payload_hash
 """
 _DELETE_REJECTED = "DELETE FROM rejected_event WHERE org_id = ?1 AND payload_hash = ?2"
 #: Tables that are derived from the events. Search entries follow from changes in these tables.
-_DERIVED_TABLES = (*TABLES, "column_head", "oversized_group")
+_DERIVED_TABLES = (*TABLES, "column_report", "column_head", "oversized_group")
 
 
 class RedactionReport(NamedTuple):

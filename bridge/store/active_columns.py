@@ -1,178 +1,238 @@
-"""Maintains active column lineage, which is what the newest run of each job reports for each dataset."""
+"""Maintains active column lineage: for each application and target, what the newest successful run reports."""
 
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from bridge.store.column_reports import ColumnReport, ColumnReports, ReportChange, ReportKey, TargetPair
 from bridge.store.database import Database, Insert
-from mappers.canonical.identity import NO_ID, digest, split_ids
+from mappers.canonical.identity import NO_ID, split_ids
 from mappers.canonical.merge import Reducer
-from mappers.canonical.rows import ColumnLineageRow, JobRow, RunLineageRow, RunRow
+from mappers.canonical.rows import ColumnLineageRow, JobRow
 
 #: A job, and a dataset whose column lineage it reports.
 _Pair = tuple[bytes, bytes]
 #: A row of column lineage: its source and its lineage id.
 _LineageRow = tuple[bytes, bytes]
+#: A job, and a set of column lineage that it reports.
+_JobSet = tuple[bytes, bytes]
 
-_NEVER = -(1 << 63)
+_BATCH = 1_000
 
-_START_CHANGED = """
-SELECT h.job_id, h.target_id FROM column_head h
-JOIN ol_run r ON r.org_id = h.org_id AND r.run_id = h.run_id
-WHERE h.org_id = ?1 AND h.run_id {ids} AND h.run_start <> r.started_at
-"""
-_NEWEST_RUN = f"""
-SELECT l.run_id, coalesce(r.started_at, {_NEVER}) AS started FROM run_lineage l
-LEFT JOIN ol_run r ON r.org_id = l.org_id AND r.run_id = l.run_id
-WHERE l.org_id = ?1 AND l.job_id = ?2 AND l.target_id = ?3
-ORDER BY started DESC, l.run_id DESC LIMIT 1
-"""
-#: Column lineage without a run is a declaration, which counts until a newer one replaces it.
-_DECLARED = "SELECT target_id FROM column_head WHERE org_id = ?1 AND job_id = ?2 AND run_id = ?3"
-_IS_REPLACED = """
-SELECT 1 FROM run_lineage l
-JOIN ol_job j ON j.org_id = l.org_id AND j.job_id = l.job_id
-WHERE l.org_id = ?1 AND l.run_id = ?4 AND l.job_id = ?2 AND l.target_id = ?3
-  AND (j.declared_io IS NULL OR substr(l.columns_order, 2) <> j.declared_io)
-  AND (j.declared_lineage IS NULL OR l.columns_order <> j.declared_lineage)
-"""
-_STARTS = "SELECT run_id, started_at FROM ol_run WHERE org_id = ?1 AND run_id {ids} AND started_at IS NOT NULL"
-_ACTIVE_RUNS = """
-SELECT h.job_id, h.target_id, h.run_id, h.run_start, h.shown FROM {keys} g
-JOIN column_head h ON h.job_id = g.a AND h.target_id = g.b AND h.org_id = ?1
-"""
 _JOB_TO_LOCK = "SELECT job_id FROM ol_job WHERE org_id = ?1 AND job_id = ?2"
-_REPORTED = """
-SELECT l.job_id, l.target_id, l.explicit, s.members FROM {keys} g
-JOIN run_lineage l ON l.job_id = g.a AND l.target_id = g.b AND l.run_id = g.c AND l.org_id = ?1
-LEFT JOIN lineage_set s ON s.set_id = l.columns_set AND s.org_id = l.org_id
+_NEWEST_FIRST = """
+SELECT c.{column} FROM column_report c WHERE c.target_id = g.a AND c.application_id = g.b AND c.org_id = ?1
+ORDER BY c.succeeded DESC, c.run_start DESC, c.unit_id DESC LIMIT 1
 """
-_EXPLICIT = """
-SELECT s.members FROM run_explicit e JOIN lineage_set s ON s.org_id = e.org_id AND s.set_id = e.set_id
-WHERE e.org_id = ?1 AND e.job_id = ?2 AND e.target_id = ?3 AND e.run_id = ?4
+_NEWEST = f"""
+SELECT g.a, g.b, ({_NEWEST_FIRST.format(column="unit_id")}), ({_NEWEST_FIRST.format(column="succeeded")})
+FROM {{keys}} g
 """
-_SAVE_ACTIVE_RUNS = Insert(
+_OF_UNIT = """
+c.target_id = g.a AND c.application_id = g.b AND c.unit_id = g.c AND c.org_id = ?1
+"""
+_REPORTS_OF_UNITS = f"""
+SELECT c.target_id, c.application_id, c.succeeded, c.job_id, c.run_id FROM {{keys}} g
+JOIN column_report c ON c.run_id = g.c AND {_OF_UNIT}
+UNION ALL
+SELECT c.target_id, c.application_id, c.succeeded, c.job_id, c.run_id FROM {{keys}} g
+JOIN ol_run r ON r.parent_run_id = g.c AND r.org_id = ?1
+JOIN column_report c ON c.run_id = r.run_id AND {_OF_UNIT}
+"""
+_HEADS = """
+SELECT h.target_id, h.application_id, h.unit_id, h.succeeded, h.job_id, h.set_id FROM {keys} g
+JOIN column_head h ON h.target_id = g.a AND h.application_id = g.b AND h.org_id = ?1
+"""
+_DELETE_HEADS = "DELETE FROM column_head WHERE org_id = ?1 AND target_id = ?2 AND application_id = ?3"
+_INSERT_HEADS = Insert(
     "column_head",
-    {"org_id": str, "job_id": bytes, "target_id": bytes, "run_id": bytes, "run_start": int, "shown": bytes},
-    "ON CONFLICT (org_id, job_id, target_id) DO UPDATE"
-    " SET run_id = excluded.run_id, run_start = excluded.run_start, shown = excluded.shown",
-)
+    {
+        "org_id": str, "target_id": bytes, "application_id": bytes, "job_id": bytes, "set_id": bytes,
+        "unit_id": bytes, "succeeded": bool,
+    },
+    "ON CONFLICT DO NOTHING",
+)  # fmt: skip
+_ACTIVE_SETS = """
+SELECT DISTINCT h.job_id, h.target_id, s.set_id, s.members FROM {keys} g
+JOIN column_head h ON h.job_id = g.a AND h.target_id = g.b AND h.org_id = ?1
+JOIN lineage_set s ON s.set_id = h.set_id AND s.org_id = h.org_id
+"""
 _LINEAGE_ROWS = """
 SELECT source_id, lineage_id, is_active FROM column_lineage WHERE org_id = ?1 AND target_id = ?2 AND job_id = ?3
 """
 _ACTIVATE = """
 UPDATE column_lineage SET is_active = ?5 WHERE org_id = ?1 AND target_id = ?2 AND source_id = ?3 AND lineage_id = ?4
 """
+_REPORT_KEYS = """
+SELECT target_id, job_id, run_id FROM run_lineage
+WHERE org_id = ?1 AND (target_id, job_id, run_id) > (?2, ?3, ?4) ORDER BY target_id, job_id, run_id LIMIT ?5
+"""
 
 
-class _NewestRun(NamedTuple):
-    """The newest run that reports column lineage of a target, and the previously active run."""
+class _Head(NamedTuple):
+    """The application run whose reports count, and the sets of column lineage that its jobs report.
 
-    previous: "_ActiveRun | None"
-    run: bytes
-    start: int
+    If it has successful runs, only these count.
+    """
 
-
-class _ActiveRun(NamedTuple):
-    """The newest run that reports column lineage of a target, and a hash of its report."""
-
-    run: bytes
-    start: int
-    columns_hash: bytes
+    unit: bytes
+    succeeded: bool
+    sets: frozenset[_JobSet]
 
 
 class ActiveColumnLineage:
-    """Maintains `column_head` and the column `column_lineage.is_active`, which is derived from it."""
+    """Maintains `column_report`, `column_head` and the column `column_lineage.is_active`, which derives from them."""
 
     def __init__(self, db: Database, org: str) -> None:
         self._db = db
         self._org = org
+        self._reports = ColumnReports(db, org)
 
-    def update(self, changes: Reducer) -> None:
-        """Update the newest run of every job and target that the changes affect, and activate what it reports."""
-        reporting_runs = self._reporting_runs(changes)
-        pairs_with_changed_start = set(
-            self._db.fetch_for_ids(_START_CHANGED, [run.run_id for run in changes.rows(RunRow)], self._org)
-        )
-        locked_jobs = {row.job_id for row in changes.rows(JobRow)}  # locked by the merge
-        for job in sorted({job for job, _ in pairs_with_changed_start} - locked_jobs):
-            self._db.lock_rows(_JOB_TO_LOCK, self._org, job)
-        pairs = sorted(reporting_runs.keys() | pairs_with_changed_start)
-        if not pairs:
-            return
-        newest_runs = self._newest_runs(pairs, reporting_runs, pairs_with_changed_start)
-        keys = [(*pair, newest.run) for pair, newest in zip(pairs, newest_runs, strict=True)]
-        reports = {
-            (job, target): report for job, target, *report in self._db.fetch_for_keys(_REPORTED, keys, self._org)
-        }
+    def job_kinds(self, changes: Reducer) -> dict[bytes, bool]:
+        """Return which of the changed jobs are actions. Must be called before the changes are merged."""
+        return self._reports.job_kinds(changes)
+
+    def update(self, changes: Reducer, previous_kinds: dict[bytes, bool]) -> None:
+        """Update the heads that the changes affect, and activate what they report."""
         merged_rows: dict[_Pair, set[_LineageRow]] = {}
         for row in changes.rows(ColumnLineageRow):
             merged_rows.setdefault((row.job_id, row.target_id), set()).add((row.source_id, row.lineage_id))
-        updates: list[tuple[Any, ...]] = []
-        for pair, (previous, run, start) in zip(pairs, newest_runs, strict=True):
-            lineage_ids = self._reported_lineage_ids(pair, run, *reports[pair])
-            current = _ActiveRun(run, start, digest(lineage_ids))
-            if current != previous:
-                updates.append((self._org, *pair, *current))
-            columns_changed = previous is not None and previous.columns_hash != current.columns_hash
-            reported_ids = set(split_ids(lineage_ids))
-            self._update_is_active(pair, reported_ids, merged_rows.get(pair, set()), columns_changed=columns_changed)
-        self._db.insert(_SAVE_ACTIVE_RUNS, updates)
+        keys = self._reports.affected_keys(changes, previous_kinds)
+        report_changes = self._find_and_lock(keys, changes)
+        self._apply(report_changes, merged_rows)
 
-    def _reporting_runs(self, changes: Reducer) -> dict[_Pair, set[bytes]]:
-        """Map each pair of job and target to those changed runs that report column lineage for the pair."""
-        reporting_runs: dict[_Pair, set[bytes]] = {}
-        for row in changes.rows(RunLineageRow):
-            reporting_runs.setdefault((row.job_id, row.target_id), set()).add(row.run_id)
-        for job in changes.rows(JobRow):
-            if job.declared_io or job.declared_lineage:
-                for (target,) in self._db.fetch_all(_DECLARED, self._org, job.job_id, NO_ID):
-                    reporting_runs.setdefault((job.job_id, target), set()).add(NO_ID)
-        return reporting_runs
+    def recompute_all(self) -> set[bytes]:
+        """Derive everything again. Return all targets of column lineage."""
+        self._db.lock(f"column lineage of {self._org}")
+        for table in ("column_report", "column_head"):
+            self._db.execute(f"DELETE FROM {table} WHERE org_id = ?1", self._org)
+        targets: set[bytes] = set()
+        last_key: ReportKey = (b"", b"", b"")
+        while keys := self._db.fetch_all(_REPORT_KEYS, self._org, *last_key, _BATCH):
+            self._apply(self._reports.find_changes(set(keys), Reducer()), {})
+            targets.update(target for target, _, _ in keys)
+            last_key = keys[-1]
+        return targets
 
-    def _newest_runs(
-        self, pairs: list[_Pair], reporting_runs: dict[_Pair, set[bytes]], pairs_with_changed_start: set[_Pair]
-    ) -> list[_NewestRun]:
-        """Find the newest run for each pair of job and target."""
-        starts = dict(self._db.fetch_for_ids(_STARTS, sorted(set().union(*reporting_runs.values())), self._org))
-        active_runs = {
-            (job, target): _ActiveRun(*active_run)
-            for job, target, *active_run in self._db.fetch_for_keys(_ACTIVE_RUNS, pairs, self._org)
-        }
-        newest: list[_NewestRun] = []
-        for pair in pairs:
-            previous = active_runs.get(pair)
-            if pair in pairs_with_changed_start:
-                ((run, start),) = self._db.fetch_all(_NEWEST_RUN, self._org, *pair)
+    def _find_and_lock(self, keys: set[ReportKey], changes: Reducer) -> list[ReportChange]:
+        """Find changed reports, and lock their applications against other writers."""
+        locked_jobs = {row.job_id for row in changes.rows(JobRow)}  # locked by the merge
+        while True:
+            report_changes = self._reports.find_changes(keys, changes)
+            reports = [report for change in report_changes for report in change if report]
+            applications = {report.application for report in reports}
+            if self._db.embedded or applications <= locked_jobs:
+                return report_changes
+            for job in sorted(applications - locked_jobs):
+                self._db.lock_rows(_JOB_TO_LOCK, self._org, job)
+            locked_jobs |= applications
+
+    def _apply(self, report_changes: list[ReportChange], merged_rows: Mapping[_Pair, set[_LineageRow]]) -> None:
+        self._reports.save(report_changes)
+        changes_by_pair: dict[TargetPair, list[ReportChange]] = {}
+        for change in report_changes:
+            for pair in {report.pair for report in change if report}:
+                changes_by_pair.setdefault(pair, []).append(change)
+        changed_pairs = self._update_heads(changes_by_pair)
+        self._update_is_active(changed_pairs, merged_rows)
+
+    def _update_heads(self, changes_by_pair: Mapping[TargetPair, list[ReportChange]]) -> set[_Pair]:
+        """Update the heads of targets and applications. Return the jobs and targets whose sets changed."""
+        previous = self._read_heads(changes_by_pair)
+        current = self._derive_heads(changes_by_pair, previous)
+        changed_pairs: set[_Pair] = set()
+        deleted, inserted = [], []
+        for pair in changes_by_pair:
+            before, after = previous.get(pair), current.get(pair)
+            if before == after:
+                continue
+            if before:
+                deleted.append((self._org, *pair))
+            if after:
+                inserted += [(self._org, *pair, *job_set, after.unit, after.succeeded) for job_set in after.sets]
+            changed_sets = (before.sets if before else frozenset()) ^ (after.sets if after else frozenset())
+            changed_pairs.update((job, pair[0]) for job, _ in changed_sets)
+        self._db.execute_many(_DELETE_HEADS, deleted)
+        self._db.insert(_INSERT_HEADS, sorted(inserted))
+        return changed_pairs
+
+    def _read_heads(self, pairs: Iterable[TargetPair]) -> dict[TargetPair, _Head]:
+        heads: dict[TargetPair, _Head] = {}
+        for target, application, unit, succeeded, *job_set in self._db.fetch_for_keys(_HEADS, list(pairs), self._org):
+            head = heads.get((target, application)) or _Head(unit, bool(succeeded), frozenset())
+            heads[target, application] = head._replace(sets=head.sets | {tuple(job_set)})
+        return heads
+
+    def _derive_heads(
+        self, changes_by_pair: Mapping[TargetPair, list[ReportChange]], previous: Mapping[TargetPair, _Head]
+    ) -> dict[TargetPair, _Head]:
+        """Derive heads from the newest application runs. Read the other reports of such a run only if necessary."""
+        heads: dict[TargetPair, _Head] = {}
+        incomplete: dict[TargetPair, _Head] = {}
+        known_reports: dict[ReportKey, ColumnReport] = {}
+        for target, application, unit, succeeded in self._db.fetch_for_keys(
+            _NEWEST, list(changes_by_pair), self._org
+        ):
+            if unit is None:
+                continue
+            pair = (target, application)
+            head = _Head(unit, bool(succeeded), frozenset())
+            before = previous.get(pair)
+            reports = [change.after for change in changes_by_pair[pair] if change.after]
+            is_same = before is not None and before._replace(sets=frozenset()) == head
+            if is_same and not any(_counts_for(pair, head, change.before) for change in changes_by_pair[pair]):
+                counted = [report for report in reports if _counts_for(pair, head, report)]
+                heads[pair] = head._replace(sets=_sets_of(pair, counted, before.sets if before else frozenset()))
             else:
-                start_by_run = {previous.run: previous.start} if previous else {}
-                start_by_run.update((run, starts.get(run, _NEVER)) for run in reporting_runs[pair])
-                start, run = max((start, run) for run, start in start_by_run.items())
-            newest.append(_NewestRun(previous, run, start))
-        return newest
+                incomplete[pair] = head
+                known_reports.update((report.key, report) for report in reports)
+        return heads | self._complete_heads(incomplete, known_reports)
 
-    def _reported_lineage_ids(self, pair: _Pair, run: bytes, explicit: bool, column_ids: bytes | None) -> bytes:
-        """Return the concatenated lineage ids that a run reports, or none for a replaced declaration.
+    def _complete_heads(
+        self, heads: Mapping[TargetPair, _Head], known_reports: Mapping[ReportKey, ColumnReport]
+    ) -> dict[TargetPair, _Head]:
+        """Complete heads by what the reports of their application runs contain."""
+        report_keys = {(*pair, NO_ID) for pair, head in heads.items() if head.unit == NO_ID}
+        units = [(*pair, head.unit) for pair, head in heads.items() if head.unit != NO_ID]
+        for target, application, succeeded, job, run in self._db.fetch_for_keys(_REPORTS_OF_UNITS, units, self._org):
+            if heads[target, application].succeeded == bool(succeeded):
+                report_keys.add((target, job, run))
+        reports: dict[TargetPair, list[ColumnReport]] = {}
+        known = [known_reports[key] for key in report_keys & known_reports.keys()]
+        for report in [*known, *self._reports.read(report_keys - known_reports.keys())]:
+            reports.setdefault(report.pair, []).append(report)
+        return {
+            pair: head._replace(sets=_sets_of(pair, reports.get(pair, []), frozenset()))
+            for pair, head in heads.items()
+        }
 
-        `column_ids` are those of the facet columnLineage, and do not count if the run reports explicit lineage.
-        """
-        if run == NO_ID and self._db.fetch_all(_IS_REPLACED, self._org, *pair, run):
-            return b""
-        if not explicit:
-            return column_ids or b""
-        id_sets = self._db.fetch_all(_EXPLICIT, self._org, *pair, run)
-        return b"".join(sorted({lineage_id for (members,) in id_sets for lineage_id in split_ids(members)}))
-
-    def _update_is_active(
-        self, pair: _Pair, reported_ids: set[bytes], merged_rows: set[_LineageRow], *, columns_changed: bool
-    ) -> None:
-        """Activate the rows that the newest run reports, and deactivate all other rows of the pair."""
-        job, target = pair
-        active_by_row = dict.fromkeys(merged_rows, True)
-        if columns_changed:
-            stored_rows = self._db.fetch_all(_LINEAGE_ROWS, self._org, target, job)
-            active_by_row.update(((source, lineage_id), bool(active)) for source, lineage_id, active in stored_rows)
-        updates = []
-        for (source, lineage_id), was_active in sorted(active_by_row.items()):
-            is_active = lineage_id in reported_ids
-            if is_active != was_active:
-                updates.append((self._org, target, source, lineage_id, is_active))
+    def _update_is_active(self, changed_pairs: set[_Pair], merged_rows: Mapping[_Pair, set[_LineageRow]]) -> None:
+        """Activate the rows that heads contain, and deactivate the other rows of the same job and target."""
+        pairs = sorted(changed_pairs | merged_rows.keys())
+        active_ids: dict[_Pair, set[bytes]] = {}
+        for job, target, _, members in self._db.fetch_for_keys(_ACTIVE_SETS, pairs, self._org):
+            active_ids.setdefault((job, target), set()).update(split_ids(members))
+        updates: list[tuple[Any, ...]] = []
+        for job, target in pairs:
+            active_by_row = dict.fromkeys(merged_rows.get((job, target), ()), True)
+            if (job, target) in changed_pairs:
+                stored_rows = self._db.fetch_all(_LINEAGE_ROWS, self._org, target, job)
+                active_by_row.update(((source, row_id), bool(active)) for source, row_id, active in stored_rows)
+            reported_ids = active_ids.get((job, target), set())
+            updates += [
+                (self._org, target, source, row_id, row_id in reported_ids)
+                for (source, row_id), was_active in sorted(active_by_row.items())
+                if was_active != (row_id in reported_ids)
+            ]
         self._db.execute_many(_ACTIVATE, updates)
+
+
+def _counts_for(pair: TargetPair, head: _Head, report: ColumnReport | None) -> bool:
+    return report is not None and (report.pair, report.unit, report.succeeded) == (pair, head.unit, head.succeeded)
+
+
+def _sets_of(pair: TargetPair, reports: Iterable[ColumnReport], other_sets: frozenset[_JobSet]) -> frozenset[_JobSet]:
+    """Return the sets of reports by job; a head without any set has NO_ID in its place."""
+    _, application = pair
+    placeholder = (application, NO_ID)
+    sets = {(report.job, set_id) for report in reports for set_id in report.sets} | other_sets
+    return frozenset(sets - {placeholder} or {placeholder})

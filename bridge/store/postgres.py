@@ -65,7 +65,7 @@ SET plan_cache_mode = force_generic_plan; SET jit = off;
 """
 #: Numbers of commits after which to run ANALYZE: a plan made while a table was empty would always scan it.
 _ANALYZE_AFTER = frozenset({16, 128, 1024, 8192})
-_ANALYZE = f"ANALYZE {', '.join(TABLES)}, column_head"
+_ANALYZE = f"ANALYZE {', '.join(TABLES)}, column_report, column_head"
 _COLUMNS = """
 SELECT column_name FROM information_schema.columns WHERE table_schema = current_schema() AND table_name = ?1
 ORDER BY ordinal_position

@@ -4,25 +4,24 @@
 def written_versions_sql(condition: str = "TRUE") -> str:
     """Build the query of the versions `v` that successful runs `r` wrote, restricted by `condition`.
 
-    Spark runs some statements, such as CREATE TABLE AS SELECT, as an action within another action, and both report
-    the written data. Of two such siblings with the same row, byte and file counts, only the outer one counts. If a
-    run reports an idempotency key for its version, the application that it started, and the actions of the
-    application, add no versions.
+    Spark runs some statements, such as CREATE OR REPLACE TABLE AS SELECT, as an action within another action, and
+    both report the written data. Of two such siblings with the same row, byte and file counts, only the outer one
+    counts. If a run reports an idempotency key for its version, the application that it started, and the actions of
+    the application, add no versions.
     """
     return f"""
 SELECT c.* FROM (
-  SELECT n.*, max(CASE WHEN creates THEN ended END) OVER (
+  SELECT n.*, max(CASE WHEN lifecycle IN ('CREATE', 'OVERWRITE') THEN ended END) OVER (
       PARTITION BY org_id, class_id, parent_run_id, row_count, byte_count, file_count
       ORDER BY run_start, ended DESC, writer_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
     ) AS around
   FROM (
     SELECT v.*, d.class_id, coalesce('key:' || v.idempotency_key, 'tag:' || v.version_tag) AS grouped_by,
       coalesce(r.started_at, v.produced_at) AS run_start, coalesce(r.event_time, v.produced_at) AS ended,
-      r.parent_run_id, EXISTS (
-        SELECT 1 FROM ol_run_output o
+      r.parent_run_id, (
+        SELECT min(o.lifecycle) FROM ol_run_output o
         WHERE o.org_id = v.org_id AND o.run_id = v.writer_id AND o.dataset_id = v.dataset_id
-          AND o.lifecycle = 'CREATE'
-      ) AS creates
+      ) AS lifecycle
     FROM dataset_version v
     JOIN ol_dataset d ON d.org_id = v.org_id AND d.dataset_id = v.dataset_id
     LEFT JOIN ol_run r ON r.org_id = v.org_id AND r.run_id = v.produced_by_run_id
@@ -36,7 +35,7 @@ SELECT c.* FROM (
       ))
   ) n
 ) c
-WHERE around IS NULL OR around < ended OR creates
+WHERE around IS NULL OR around < ended OR lifecycle = 'CREATE'
   OR parent_run_id IS NULL OR row_count IS NULL OR byte_count IS NULL OR file_count IS NULL
 """
 

@@ -79,6 +79,8 @@ _GET_RULES = "SELECT value FROM store_meta WHERE name = ?1"
 _SET_RULES = """
 INSERT INTO store_meta (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = excluded.value
 """
+#: Version of the rules for active column lineage.
+_COLUMN_RULES = "2"
 _REJECTED_RECEIPTS = "SELECT source, receipts FROM rejected_event WHERE org_id = ?1 AND payload_hash = ?2"
 _DELETE_REJECTED = "DELETE FROM rejected_event WHERE org_id = ?1 AND payload_hash = ?2"
 _ADD_TO_LEDGER = """
@@ -131,6 +133,7 @@ class Writer:
         self._compressor = zstandard.ZstdCompressor(level=1)
         self._row_cache: dict[type[Row], BoundedCache[Row, Row]] = {}
         self._regroup_after_rule_change(link_rules)
+        self._rederive_columns_after_upgrade()
 
     @property
     def database(self) -> Database:
@@ -282,6 +285,7 @@ class Writer:
         """Merge rows in the open transaction, and update what is derived from them. Return the rows to cache."""
         stored_rows: list[_StoredRow] = []
         new_symlinks = self._identity_groups.find_new_symlinks(changes)
+        job_kinds = self._active_columns.job_kinds(changes)
         for row_class in TABLES.values():
             rows = changes.rows(row_class)
             if row_class in _CACHED_CLASSES:
@@ -292,7 +296,7 @@ class Writer:
                 self._db.merge_rows(row_class, rows)
         regrouped_datasets = self._identity_groups.update(changes, new_symlinks)
         update_is_active(self._db, self._org, changes, regrouped_datasets)
-        self._active_columns.update(changes)
+        self._active_columns.update(changes, job_kinds)
         if regrouped_datasets:
             mark_changes(self._db, self._org, Reducer(), regrouped_datasets)
         return stored_rows
@@ -386,6 +390,15 @@ class Writer:
             update_is_active(self._db, self._org, Reducer(), regrouped_datasets)
             mark_changes(self._db, self._org, Reducer(), regrouped_datasets)
             self._db.execute(_SET_RULES, name, rules)
+
+    def _rederive_columns_after_upgrade(self) -> None:
+        """Derive active column lineage again if an earlier version, with other rules, derived it."""
+        name = f"column_rules/{self._org}"
+        with self._db.transaction():
+            if (_COLUMN_RULES,) in self._db.fetch_all(_GET_RULES, name):
+                return
+            mark_changes(self._db, self._org, Reducer(), self._active_columns.recompute_all())
+            self._db.execute(_SET_RULES, name, _COLUMN_RULES)
 
     def file_position(self, path: str) -> FilePosition | None:
         """Return the position up to which a file was loaded, or None if the file was never loaded."""

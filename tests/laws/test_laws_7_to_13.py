@@ -245,8 +245,18 @@ def test_10_dataset_event_reports_a_version_without_a_run(store: Store) -> None:
 
 @pytest.mark.parametrize(
     ("differs", "versions"),
-    [({}, 1), ({"rows": 3}, 2), ({"ends": 5}, 2), ({"application": 8}, 2), ({"inner": "CREATE"}, 2)],
-    ids=["nested action", "other rows", "ends later", "another application", "creates the table itself"],
+    [
+        ({}, 1),
+        ({"outer": "OVERWRITE"}, 1),
+        ({"rows": 3}, 2),
+        ({"outer": "OVERWRITE", "rows": 3}, 2),
+        ({"ends": 5}, 2),
+        ({"outer": "OVERWRITE", "ends": 5}, 2),
+        ({"application": 8}, 2),
+        ({"inner": "CREATE"}, 2),
+        ({"outer": "OVERWRITE", "inner": "CREATE"}, 2),
+    ],
+    ids=str,
 )
 def test_10_nested_spark_actions_write_one_version(store: Store, differs: dict[str, Any], versions: int) -> None:
     store.apply(*reversed(make.create_as_select(**differs)))

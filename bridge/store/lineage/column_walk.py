@@ -26,20 +26,22 @@ JOIN column_lineage c ON c.org_id = e.org_id AND c.target_id = e.target_id AND c
 JOIN ol_dataset t ON t.org_id = c.org_id AND t.dataset_id = c.target_id
 WHERE s.org_id = ?1 AND s.class_id {{ids}}
 """
-#: Rows reported for each target by the newest run that had started by then; declarations are older than any run.
+#: Rows that were active for each target, considering only runs that had started by then, with their final outcome.
 _ACTIVE_AT = """
 SELECT x.members FROM (
-  SELECT l.org_id, l.target_id, l.job_id, l.run_id, l.explicit, l.columns_set, row_number() OVER (
-    PARTITION BY l.target_id, l.job_id ORDER BY r.started_at DESC NULLS LAST, l.run_id DESC) AS rn
+  SELECT c.*, first_value(c.unit_id) OVER newest AS newest_unit, first_value(c.succeeded) OVER newest AS is_success
   FROM ol_dataset t
-  JOIN run_lineage l ON l.org_id = t.org_id AND l.target_id = t.dataset_id
-  LEFT JOIN ol_run r ON r.org_id = l.org_id AND r.run_id = l.run_id
-  WHERE t.org_id = ?1 AND t.class_id {ids} AND (r.started_at <= ?2 OR r.run_id IS NULL)
+  JOIN column_report c ON c.org_id = t.org_id AND c.target_id = t.dataset_id
+  WHERE t.org_id = ?1 AND t.class_id {ids} AND c.run_start <= ?2
+  WINDOW newest AS (
+    PARTITION BY c.target_id, c.application_id ORDER BY c.succeeded DESC, c.run_start DESC, c.unit_id DESC)
 ) n
-LEFT JOIN run_explicit e ON e.org_id = n.org_id AND e.target_id = n.target_id AND e.job_id = n.job_id
-  AND e.run_id = n.run_id AND n.explicit
-JOIN lineage_set x ON x.org_id = n.org_id AND x.set_id = CASE WHEN n.explicit THEN e.set_id ELSE n.columns_set END
-WHERE n.rn = 1
+JOIN run_lineage l ON l.org_id = n.org_id AND l.target_id = n.target_id AND l.job_id = n.job_id
+  AND l.run_id = n.run_id
+LEFT JOIN run_explicit e ON e.org_id = l.org_id AND e.target_id = l.target_id AND e.job_id = l.job_id
+  AND e.run_id = l.run_id AND l.explicit
+JOIN lineage_set x ON x.org_id = l.org_id AND x.set_id = CASE WHEN l.explicit THEN e.set_id ELSE l.columns_set END
+WHERE n.unit_id = n.newest_unit AND n.succeeded = n.is_success
 """
 
 #: Targets per lookup: few at first, because a target can have hundreds of thousands of hops.

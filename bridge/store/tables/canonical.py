@@ -85,19 +85,39 @@ CANONICAL_TABLES: dict[type[Row], sa.Table] = {
 }
 
 
+#: Reports of column lineage, and the application runs that they count for. The key sorts them by their rank.
+column_report = sa.Table(
+    "column_report",
+    metadata,
+    org_column(),
+    id_column("target_id", nullable=False),
+    id_column("application_id", nullable=False),
+    sa.Column("succeeded", sa.Boolean, nullable=False),
+    sa.Column("run_start", sa.BigInteger, nullable=False),
+    id_column("unit_id", nullable=False),
+    id_column("job_id", nullable=False),
+    id_column("run_id", nullable=False),
+    id_column("content", nullable=False),
+    org_key("target_id", "application_id", "succeeded", "run_start", "unit_id", "job_id", "run_id"),
+    sqlite_with_rowid=False,
+)
+sa.Index("ix_column_report__run_id", column_report.c.run_id, column_report.c.org_id)
+
+#: Sets of column lineage that are active, by target and application.
 column_head = sa.Table(
     "column_head",
     metadata,
     org_column(),
-    id_column("job_id", nullable=False),
     id_column("target_id", nullable=False),
-    id_column("run_id", nullable=False),
-    sa.Column("run_start", sa.BigInteger, nullable=False),
-    id_column("shown", nullable=False),
-    org_key("job_id", "target_id"),
+    id_column("application_id", nullable=False),
+    id_column("job_id", nullable=False),
+    id_column("set_id", nullable=False),
+    id_column("unit_id", nullable=False),
+    sa.Column("succeeded", sa.Boolean, nullable=False),
+    org_key("target_id", "application_id", "job_id", "set_id"),
     sqlite_with_rowid=False,
 )
-sa.Index("ix_column_head__run_id", column_head.c.run_id, column_head.c.org_id)
+sa.Index("ix_column_head__job_id", column_head.c.job_id, column_head.c.target_id, column_head.c.org_id)
 
 #: Components of more names than `identity.max_names`, each under one of its datasets; they are not linked.
 oversized_group = sa.Table(

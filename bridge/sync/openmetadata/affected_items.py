@@ -23,7 +23,7 @@ from mappers.logical_job import FoldingRule, is_action, is_scheduled
 
 _DATASETS_OF_RUNS = "SELECT DISTINCT dataset_id FROM {table} WHERE org_id = ?1 AND run_id {{ids}}"
 _OUTPUTS, _INPUTS = _DATASETS_OF_RUNS.format(table="ol_run_output"), _DATASETS_OF_RUNS.format(table="ol_run_input")
-_COLUMN_TARGETS_OF_RUNS = "SELECT DISTINCT target_id FROM column_head WHERE org_id = ?1 AND run_id {ids}"
+_COLUMN_TARGETS_OF_RUNS = "SELECT DISTINCT target_id FROM column_report WHERE org_id = ?1 AND run_id {ids}"
 _CHILD_RUNS = "SELECT run_id FROM ol_run WHERE org_id = ?1 AND parent_run_id {ids}"
 _JOB_KINDS = """
 SELECT job_id, integration, job_type, emits_snapshots, declared_io, declared_lineage FROM ol_job

@@ -22,6 +22,7 @@ from bridge.store.schema import upgrade_sqlite
 from bridge.store.search.indexer import SearchIndexer
 from bridge.store.search.search import SearchCriteria, SearchResult, search
 from bridge.store.sqlite import SqliteDatabase
+from bridge.store.tables import metadata
 from tests import factories as make
 from tests.factories import Json, dataset, dataset_event, run_event
 from tests.laws.strategies import NAMES, events
@@ -255,10 +256,9 @@ def test_migrated_store_is_indexed_completely(tmp_path: Path) -> None:
         config.attributes["connection"] = connection
         command.upgrade(config, "0001")
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute(
-            "CREATE TEMP TABLE sync_target (org_id, target, enabled_at)"
-        )  # queried by the current writer
-        connection.execute("CREATE TEMP TABLE oversized_group (org_id, dataset_id, found_at)")
+        for name in ("sync_target", "oversized_group", "column_report", "column_head"):  # used by the current writer
+            columns = ", ".join(column.name for column in metadata.tables[name].columns)
+            connection.execute(f"CREATE TEMP TABLE {name} ({columns})")
         Store(db=SqliteDatabase(connection)).apply(run_event(job="old job", outputs=[dataset("old")]))
     upgrade_sqlite(path)
     with closing(SqliteDatabase.for_background_writes(path)) as db:

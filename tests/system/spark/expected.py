@@ -46,6 +46,22 @@ _GOOD_AND_BAD = Case(
     """,
 )
 
+_TWO_WRITES = Case(
+    "inserts",
+    datasets="in/customers in/orders.csv warehouse:default.names",
+    versions={"warehouse:default.names": [None, 3, 4]},
+    edges="""
+        in/customers  -> warehouse:default.names
+        in/orders.csv -> warehouse:default.names
+    """,
+    columns="""
+        in/customers.id        -> warehouse:default.names.id    TRANSFORMATION
+        in/customers.name      -> warehouse:default.names.name  IDENTITY
+        in/orders.csv.id       -> warehouse:default.names.id    IDENTITY
+        in/orders.csv.customer -> warehouse:default.names.name  IDENTITY
+    """,
+)
+
 CASES = (
     Case(
         "csv_to_parquet",
@@ -133,6 +149,40 @@ CASES = (
                 """,
             }
         },
+    ),
+    Case(
+        "iceberg_update",
+        catalog=TableFormat.iceberg,
+        datasets="in/customers ice:sales.customers",
+        versions={"ice:sales.customers": [None, 2, 3, 3]},
+        edges="""
+            in/customers        -> ice:sales.customers
+            ice:sales.customers -> ice:sales.customers
+        """,
+        columns="""
+            in/customers.id            -> ice:sales.customers.id      IDENTITY
+            in/customers.name          -> ice:sales.customers.name    IDENTITY
+            in/customers.region        -> ice:sales.customers.region  IDENTITY
+            in/customers.id            -> ice:sales.customers.*       JOIN
+            ice:sales.customers.id     -> ice:sales.customers.*       JOIN
+            ice:sales.customers.id     -> ice:sales.customers.id      IDENTITY
+            ice:sales.customers.name   -> ice:sales.customers.name    IDENTITY
+            ice:sales.customers.name   -> ice:sales.customers.name    TRANSFORMATION
+            ice:sales.customers.region -> ice:sales.customers.name    CONDITIONAL
+            ice:sales.customers.region -> ice:sales.customers.region  IDENTITY
+        """,
+        # For MERGE, the listener reports kept columns but not those of the source. For UPDATE, it reports no columns.
+        gaps="""
+            in/customers.id            -> ice:sales.customers.id      IDENTITY
+            in/customers.name          -> ice:sales.customers.name    IDENTITY
+            in/customers.region        -> ice:sales.customers.region  IDENTITY
+            ice:sales.customers.name   -> ice:sales.customers.name    TRANSFORMATION
+            ice:sales.customers.region -> ice:sales.customers.name    CONDITIONAL
+        """,
+    ),
+    _TWO_WRITES,
+    _TWO_WRITES._replace(
+        job="delta_append", catalog=TableFormat.delta, versions={"warehouse:default.names": [None, None]}
     ),
     Case(
         "delta",
@@ -229,12 +279,9 @@ CASES = (
             lake/by_region.id   -> out/north.id           IDENTITY
             lake/by_region.name -> out/north.name         IDENTITY
         """,
-        # Both writes have one name, so the second replaces the columns of the first. Partition columns are reported
-        # as transformed (Spark replaces empty strings by null) and as inputs of all columns (rows are sorted by them).
-        gaps="""
-            in/customers.name   -> lake/by_region.name    IDENTITY
-            in/customers.region -> lake/by_region.region  IDENTITY
-        """,
+        # Partition columns are reported as transformed (Spark replaces empty strings by null) and as inputs of all
+        # columns (rows are sorted by them).
+        gaps="in/customers.region -> lake/by_region.region  IDENTITY",
         quirks="""
             in/customers.region -> lake/by_region.region  TRANSFORMATION
             in/customers.region -> lake/by_region.*       TRANSFORMATION
