@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from bridge.cli.output import MORE_RESULTS
+from bridge.versions.metadata import FAILED_CHECKS
 
 if TYPE_CHECKING:
     from bridge.queries.query import Page
@@ -38,6 +39,7 @@ def _version_states(version: "VersionResult") -> list[str]:
     states += [f"pinned as {name}" for name in version.pins]
     if version.invalid:
         states.append(f"invalid: {version.invalid}")
+    states += [f"failed check: {failure}" for failure in _failed_checks(version)]
     return states
 
 
@@ -61,8 +63,17 @@ def resolved_lines(version: "ResolvedVersion") -> Iterator[str]:
         "note": _LIVE if version.live else None,
     }
     yield from (f"  {name}: {value}" for name, value in facts.items() if value is not None)
+    yield from (f"  failed check: {failure}" for failure in _failed_checks(version))
     for partition, partition_reason in version.invalid_partitions.items():
         yield f"  invalid partition {partition}: {partition_reason}"
+
+
+def _failed_checks(version: "VersionResult | ResolvedVersion") -> list[str]:
+    """Return the checks of processes that a version failed after its publication."""
+    failures_by_process = version.metadata.get(FAILED_CHECKS)
+    if not isinstance(failures_by_process, dict):
+        return []
+    return [f"{failure} ({process})" for process, failures in failures_by_process.items() for failure in failures]
 
 
 def _selection_text(version: "ResolvedVersion") -> str:

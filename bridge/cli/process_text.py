@@ -32,8 +32,10 @@ def plan_lines(plan: "Plan") -> Iterator[str]:
         for check in planned_output.checks:
             columns = f" of {', '.join(check.key_columns)}" if check.key_columns else ""
             yield f"    check {check.name or check.check}{columns}, severity {check.severity}"
+    if plan.all_outputs_exist and plan.has_unchecked_outputs:
+        yield "the checks have changed; a run would check the existing versions"
     if plan.is_up_to_date:
-        yield "nothing to do: outputs are already published"
+        yield "nothing to write: outputs are already published"
     elif plan.all_outputs_exist:
         yield "all outputs are written; a run would publish them"
 
@@ -83,7 +85,7 @@ def plan_json(plan: "Plan") -> dict[str, Any]:
 
 def _next_action(plan: "Plan") -> str:
     if plan.is_up_to_date:
-        return "nothing"
+        return "check" if plan.has_unchecked_outputs else "nothing"
     return "publish" if plan.all_outputs_exist else "run"
 
 

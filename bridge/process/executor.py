@@ -11,6 +11,7 @@ from bridge.process.check_definition import CheckDefinition
 from bridge.process.check_sql import CheckOutcome, aggregate_expression, blocking_failures, check_query, evaluate
 from bridge.process.dataset_location import DatasetLocation
 from bridge.process.definition import FILE_FORMATS
+from bridge.process.existing_version import existing_result, with_written_rows_only
 from bridge.process.output_writer import OutputWriter, WriteResult
 from bridge.process.plan import Plan, PlannedOutput
 from bridge.process.steps import upstream_names
@@ -18,6 +19,9 @@ from bridge.process.views import ViewBuilder
 from connectors.errors import InvalidData
 from connectors.spark.file_system import FileSystems
 from connectors.spark.tables import LoadOptions, load_table
+
+#: Checks whose queries may refer to inputs and steps.
+_CHECKS_WITH_VIEWS = frozenset({"referential", "sql"})
 
 
 class _CheckQuery(NamedTuple):
@@ -41,6 +45,7 @@ class PlanExecutor:
         report: Callable[[str], None],
     ) -> None:
         self._session = session
+        self._file_systems = file_systems
         self._plan = plan
         self._now = now
         self._report = report
@@ -96,17 +101,38 @@ class PlanExecutor:
 
     def check(self) -> None:
         """Evaluate the checks that were not evaluated while writing. Raises InvalidData if a blocking check fails."""
+        if failures := blocking_failures(self._evaluate_checks()):
+            raise InvalidData("; ".join(map(str, failures)))
+
+    def check_existing(self) -> list[CheckOutcome]:
+        """Evaluate all checks on the existing versions of the outputs. Nothing is written."""
+        if self._plan.step_checks or any(
+            check.check in _CHECKS_WITH_VIEWS for check in self._plan.definition.quality
+        ):
+            self.read()
+            for planned_step in self._plan.steps:
+                self.current_action = f"steps.{planned_step.step.name}"
+                self.views.add_step(planned_step)
+        for planned_output in self._plan.outputs:
+            self.current_action = f"outputs.{planned_output.output.dataset} ({planned_output.existing_version})"
+            result = existing_result(planned_output, self._file_systems)
+            rows = self._writer.read_back(with_written_rows_only(result))
+            outcomes = self._evaluate_aggregates(rows, planned_output.checks)
+            self.results[planned_output.output.dataset] = result._replace(outcomes=outcomes)
+        return self._evaluate_checks()
+
+    def _evaluate_checks(self) -> list[CheckOutcome]:
+        """Evaluate the checks without an outcome, and return the outcomes of all checks."""
         self.current_action = "quality"
         for step, checks in self._plan.step_checks.items():
-            aggregate_checks = [check for check in checks if aggregate_expression(check) is not None]
-            self._evaluate_step_checks(self._reporting_output(step), self.views.frames[step], aggregate_checks)
+            outcomes = self._evaluate_aggregates(self.views.frames[step], checks)
+            self._add_outcomes(self._reporting_output(step), outcomes)
         self._run_check_queries(self._check_queries())
         outcomes = [outcome for result in self.results.values() for outcome in result.outcomes]
         for outcome in outcomes:
             result_text = "passed" if outcome.passed else outcome.check.severity
             self._report(f"check {result_text}: {outcome}")
-        if failures := blocking_failures(outcomes):
-            raise InvalidData("; ".join(map(str, failures)))
+        return outcomes
 
     def _check_queries(self) -> list[_CheckQuery]:
         """Build the queries of all checks that are not aggregates over the rows of a single view."""
@@ -178,16 +204,17 @@ class PlanExecutor:
         input_names = {entry.as_.lower() for entry in self._plan.definition.inputs}
         return f"{name}_new" if name.lower() in input_names else name
 
-    def _evaluate_step_checks(self, output_name: str, frame: DataFrame, checks: Sequence[CheckDefinition]) -> None:
-        """Evaluate the aggregate checks of a step in one pass over its rows."""
-        if not checks:
-            return
-        aggregates = [
-            F.expr(aggregate_expression(check) or "").alias(f"c{index}") for index, check in enumerate(checks)
-        ]
-        (row,) = frame.agg(*aggregates).collect()
-        outcomes = [evaluate(check, value, self._now) for check, value in zip(checks, row, strict=True)]
-        self._add_outcomes(output_name, outcomes)
+    def _evaluate_aggregates(self, frame: DataFrame, checks: Sequence[CheckDefinition]) -> list[CheckOutcome]:
+        """Evaluate those checks that are aggregates, in one pass over the rows."""
+        aggregates = {
+            index: F.expr(expression).alias(f"c{index}")
+            for index, check in enumerate(checks)
+            if (expression := aggregate_expression(check)) is not None
+        }
+        if not aggregates:
+            return []
+        (row,) = frame.agg(*aggregates.values()).collect()
+        return [evaluate(checks[index], value, self._now) for index, value in zip(aggregates, row, strict=True)]
 
     def _reporting_output(self, step: str) -> str:
         """Return the output that reports the checks of a step: the first output that derives from the step."""

@@ -152,7 +152,10 @@ def run_process(options: LaunchOptions, backend: ProcessBackend, report: ReportP
             if session.is_open:
                 _clear_staging(file_systems, staging, plan)
             session.close()
-            _send_listener_events(backend, spool, report)
+            if plan.all_outputs_exist:
+                spool.unlink(missing_ok=True)  # Spark only read data, and there is no run for its events
+            else:
+                _send_listener_events(backend, spool, report)
 
 
 def require_process_extra() -> None:

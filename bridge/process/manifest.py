@@ -70,6 +70,12 @@ def decode_delivery_manifest(content: bytes, label: str) -> DeliveryManifest:
     return _decode_manifest(content, DeliveryManifest, label)
 
 
+def without_extended_tag(key: str) -> str:
+    """Return a key without the tag after the @, which is that of the version that the run extended or replaced."""
+    process_key, _, _ = key.partition("@")
+    return process_key
+
+
 def _decode_manifest(content: bytes, type_: type[T], label: str) -> T:
     try:
         return msgspec.json.decode(content, type=type_)

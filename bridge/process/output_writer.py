@@ -120,6 +120,12 @@ class OutputWriter:
     def read_back(self, result: WriteResult) -> DataFrame:
         """Read an output the way readers of the new version will."""
         manifest, planned_output = result.manifest, result.planned_output
+        if manifest.format not in FILE_FORMATS:  # an existing version of a table
+            table = planned_output.location.path_or_table
+            return read_frame(
+                self._session,
+                ReadOptions(manifest.format, table, version=result.version, options=manifest.options),
+            )
         location = result.folder
         roots = None
         if planned_output.output.format in FILE_FORMATS:

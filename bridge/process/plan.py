@@ -1,9 +1,12 @@
 """Run plan: inputs, steps and outputs with every name, version and location resolved."""
 
+import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import msgspec
 
 from bridge.process.check_definition import CheckDefinition
 from bridge.process.dataset_location import DatasetLocation
@@ -11,6 +14,8 @@ from bridge.process.definition import FILE_FORMATS, Input, Output, ProcessDefini
 from bridge.process.manifest import VERSION_FOLDER_PREFIX, DeliveryManifest, VersionManifest
 from bridge.process.parameters import ParameterValue
 from bridge.process.steps import PlannedStep
+from bridge.versions.metadata import FAILED_CHECKS, PASSED_CHECKS
+from bridge.versions.results import ResolvedVersion
 
 _NOT_AN_IDENTIFIER = re.compile(r"\W")
 
@@ -52,13 +57,18 @@ class PlannedOutput(NamedTuple):
     published_tag: str | None
     #: Version to append to or merge into, or whose other partitions are retained.
     base_manifest: VersionManifest | None = None
-    #: Tag of an existing version with this key, which makes writing unnecessary.
-    existing_version: str | None = None
+    #: Existing version with this key, which makes writing unnecessary.
+    existing: ResolvedVersion | None = None
     #: True if the existing version was rolled back. A run does not publish such a version again.
     was_rolled_back: bool = False
     checks: Sequence[CheckDefinition] = ()
     #: Whether this is a materialized step, not an output of the process file.
     is_step_output: bool = False
+
+    @property
+    def existing_version(self) -> str | None:
+        """Tag of the existing version, if any."""
+        return self.existing.tag if self.existing else None
 
     @property
     def folder(self) -> str:
@@ -147,3 +157,24 @@ class Plan(NamedTuple):
         return self.all_outputs_exist and all(
             planned_output.existing_version == planned_output.published_tag for planned_output in self.outputs
         )
+
+    @property
+    def checks_hash(self) -> str | None:
+        """Hash of the checks, which is stored with the versions that passed them; None if there are no checks."""
+        checks = [check.model_dump(mode="json", exclude_none=True) for check in self.definition.quality]
+        return hashlib.sha256(msgspec.json.encode(checks, order="sorted")).hexdigest()[:16] if checks else None
+
+    @property
+    def has_unchecked_outputs(self) -> bool:
+        """True if the checks have changed since an existing version passed them, or if a version failed them."""
+        metadata = [planned_output.existing.metadata for planned_output in self.outputs if planned_output.existing]
+        return any(
+            entry.get(PASSED_CHECKS, {}).get(self.name) != self.checks_hash
+            or self.name in entry.get(FAILED_CHECKS, {})
+            for entry in metadata
+        )
+
+    def check_metadata(self, failures: Sequence[str] = (), *, has_passed: bool = True) -> dict[str, dict[str, Any]]:
+        """Return the metadata patch that records the conclusion of the checks on a version."""
+        passed_hash = self.checks_hash if has_passed else None
+        return {PASSED_CHECKS: {self.name: passed_hash}, FAILED_CHECKS: {self.name: list(failures) or None}}

@@ -16,7 +16,7 @@ from bridge.process.column_types import column_problems
 from bridge.process.dataset_location import DatasetLocation, locate_dataset
 from bridge.process.definition import FILE_FORMATS, LIVE, DatasetSpec, Input, Output, ProcessDefinition
 from bridge.process.input_resolver import InputResolver
-from bridge.process.manifest import VersionManifest
+from bridge.process.manifest import VersionManifest, without_extended_tag
 from bridge.process.parameters import ParameterValue, bind_parameters, format_value, substitute
 from bridge.process.plan import Plan, PlannedInput, PlannedOutput
 from bridge.process.steps import PlannedStep, load_steps
@@ -107,19 +107,19 @@ class Planner:
             newest, *_ = publications
             published_tag = newest.to_version
             published_version = self._resolve_or_none(location, f"version:{newest.version_id}")
-        base_manifest = existing_tag = None
+        base_manifest = existing = None
         if output.format not in FILE_FORMATS:
-            key, existing_tag = self._find_table_version(output, location, process_key, published_version)
+            key, existing = self._find_table_version(output, location, process_key, published_version)
         elif not _extends_published(output):
-            key, existing_tag = self._find_file_version(location, process_key)
+            key, existing = self._find_by_key(location, process_key)
         else:
             if published_version is not None:
                 base_manifest = self._resolver.read_version_manifest(published_version.path)
             key = f"{process_key}@{published_tag or ''}"
             if base_manifest is not None and _contains_run(base_manifest, process_key, output):
-                existing_tag = published_tag
+                existing = published_version
             else:
-                key, existing_tag = self._find_file_version(location, key)
+                key, existing = self._find_by_key(location, key)
         return PlannedOutput(
             output,
             location,
@@ -127,39 +127,31 @@ class Planner:
             tag=f"{self._now.astimezone(UTC):%Y%m%dT%H%M%S}-{run_id[-8:]}",
             published_tag=published_tag,
             base_manifest=base_manifest,
-            existing_version=existing_tag,
-            was_rolled_back=_was_rolled_back(existing_tag, publications),
+            existing=existing,
+            was_rolled_back=_was_rolled_back(existing.tag if existing else None, publications),
             checks=checks,
             is_step_output=is_step_output,
         )
 
-    def _find_file_version(self, location: DatasetLocation, key: str) -> tuple[str, str | None]:
-        """Return the key for the output, and the tag of the valid version that already has this key, if any."""
-        version_key, version = self._find_by_key(location, key)
-        return version_key, version.tag if version else None
-
     def _find_table_version(
         self, output: Output, location: DatasetLocation, key: str, published_version: ResolvedVersion | None
-    ) -> tuple[str, str | None]:
-        """Return the key of a table's next version, and the tag of an existing version with the same content, if any.
+    ) -> tuple[str, ResolvedVersion | None]:
+        """Return the key of a table's next version, and the existing version with the same content, if any.
 
         Appended rows remain in all later versions. Rows that replaced others are lost with the next version, so they
         still exist only if their version is published_version, or newer than the published_version one.
         """
         if output.mode != "append":
-            if (
-                published_version is not None
-                and _without_extended_tag(published_version.idempotency_key or "") == key
-            ):
-                return key, published_version.tag
+            if published_version is not None and without_extended_tag(published_version.idempotency_key or "") == key:
+                return key, published_version
             published_tag = published_version.tag if published_version else ""
             key = f"{key}@{published_tag}"
         version_key, existing = self._find_by_key(location, key)
         if existing is None:
             return version_key, None
         if published_version is not None and existing.produced_at <= published_version.produced_at:
-            return version_key, published_version.tag
-        return version_key, existing.tag
+            return version_key, published_version
+        return version_key, existing
 
     def _find_by_key(self, location: DatasetLocation, key: str) -> tuple[str, ResolvedVersion | None]:
         """Find the valid version with a key. Return its key and, if there is one, the version.
@@ -319,13 +311,7 @@ def _extends_published(output: Output) -> bool:
 def _contains_run(base: VersionManifest, key: str, output: Output) -> bool:
     """Return True if a version already contains the output of a run with this key."""
     stored_keys = [root.key for root in base.roots] if output.mode == "append" else [base.key]
-    return key in map(_without_extended_tag, stored_keys)
-
-
-def _without_extended_tag(key: str) -> str:
-    """Return a key without the tag after the @, which is that of the version that the run extended or replaced."""
-    process_key, _, _ = key.partition("@")
-    return process_key
+    return key in map(without_extended_tag, stored_keys)
 
 
 def _idempotency_key(

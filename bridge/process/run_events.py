@@ -151,6 +151,22 @@ def run_event(
     return Serde.to_json(event).encode()
 
 
+def check_results_event(
+    job: tuple[str, str], run_id: str, at: datetime, location: DatasetLocation, outcomes: Sequence[CheckOutcome]
+) -> bytes:
+    """Build the JSON of a run event that adds check results to the version that an earlier run wrote."""
+    facets: dict[str, Any] = {"dataQualityAssertions": _assertions_facet(outcomes)}
+    event = ol.RunEvent(
+        eventTime=at.isoformat(),
+        eventType=ol.RunState.OTHER,
+        run=ol.Run(run_id),
+        job=ol.Job(*job),
+        outputs=[ol.OutputDataset(location.namespace, location.name, facets=facets)],
+        producer=PRODUCER,
+    )
+    return Serde.to_json(event).encode()
+
+
 def job_event(
     context: RunContext, at: datetime, inputs: Sequence[DatasetLocation], outputs: Sequence[DatasetLocation]
 ) -> bytes:

@@ -1,16 +1,18 @@
 """Runs a plan from the START event to atomic publication of all outputs."""
 
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from bridge.errors import JobFailed, StateConflict
 from bridge.process.backend import ProcessBackend, send_event
+from bridge.process.check_sql import CheckOutcome
 from bridge.process.executor import PlanExecutor, lineage_sources
+from bridge.process.existing_version_check import ExistingVersionCheck
 from bridge.process.input_resolver import verify_delivery
+from bridge.process.job_failure import job_failure
 from bridge.process.manifest import MANIFEST_NAME
 from bridge.process.output_writer import WriteResult
 from bridge.process.parameters import format_value
@@ -35,34 +37,6 @@ from mappers.redaction import redact_document
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-_MAX_CHARACTERS = 500
-_MAX_CAUSES = 20
-_EXCEPTION_CLASS = re.compile(r"^(?:[\w$]+\.)+([\w$]+(?:Exception|Error)): ")
-
-
-def error_summary(error: BaseException) -> str:
-    """Summarize an error in one line. For a Java exception, summarize its root cause."""
-    java_exception = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
-    message = _root_cause_message(java_exception) if hasattr(java_exception, "getCause") else str(error)
-    lines = [line.strip() for line in message.splitlines() if line.strip()] or [type(error).__name__]
-    summary, *other_lines = lines
-    if summary.endswith(":") and other_lines:  # the message itself is on the next line
-        summary = f"{summary} {other_lines[0]}"
-    summary = _EXCEPTION_CLASS.sub(r"\1: ", summary)
-    return summary if len(summary) <= _MAX_CHARACTERS else f"{summary[:_MAX_CHARACTERS]}…"
-
-
-def _root_cause_message(java_exception: Any) -> str:
-    """Follow the causes of a Java exception, and return the message of the last one."""
-    root_cause = java_exception
-    for _ in range(_MAX_CAUSES):
-        cause = root_cause.getCause()
-        if cause is None:
-            break
-        root_cause = cause
-    return str(root_cause.toString())
-
 
 RunConclusion = Literal["published", "unchanged"]
 
@@ -124,11 +98,13 @@ class ProcessRunner:
         self._report = report
         self._clock = clock
         self._executor: PlanExecutor | None = None
+        #: Outcomes of checks on existing versions.
+        self._existing_outcomes: Sequence[CheckOutcome] = ()
 
     def run(self) -> RunResult:
         """Run the plan. An exception means that nothing was published."""
         plan = self._plan
-        if plan.is_up_to_date:
+        if plan.is_up_to_date and not plan.has_unchecked_outputs:
             self._report("nothing to do: outputs are already published (--rerun creates a new version)")
             return self._run_result("unchanged", None)
         rolled_back_outputs = [planned_output for planned_output in plan.outputs if planned_output.was_rolled_back]
@@ -143,8 +119,7 @@ class ProcessRunner:
             )
         register_definition(plan, self._backend, self._clock())
         if plan.all_outputs_exist:
-            self._report("outputs already exist and are published now")
-            return self._publish()
+            return self._use_existing_versions()
         self._send_run_event("START")
         try:
             self._execute()
@@ -155,22 +130,34 @@ class ProcessRunner:
             self._send_failure("FAIL", str(error))
             raise
         except Exception as error:
-            # Spark and the Python code of steps may raise anything.
-            action = f"{self._executor.current_action}: " if self._executor else ""
-            failure = JobFailed(f"{action}{error_summary(error)}")
+            failure = job_failure(error, self._executor.current_action if self._executor else None)
             self._send_failure("FAIL", str(failure))
             raise failure from error
         self._send_run_event("COMPLETE")
         return self._publish()
 
+    def _use_existing_versions(self) -> RunResult:
+        """Check existing versions if the checks have changed, and publish the versions unless they are published."""
+        plan = self._plan
+        if plan.has_unchecked_outputs:
+            self._report("the outputs exist, but the checks have changed: checking the existing versions")
+            check = ExistingVersionCheck(plan, self._backend, self._make_executor, self._clock)
+            self._existing_outcomes = check.run()
+        if plan.is_up_to_date:
+            return self._run_result("unchanged", None)
+        self._report("outputs already exist and are published now")
+        return self._publish()
+
+    def _make_executor(self) -> PlanExecutor:
+        return PlanExecutor(
+            self._session(), self._file_systems, self._plan, self._staging, self._clock(), self._report
+        )
+
     def _execute(self) -> None:
         """Read, transform, write and check, up to publication."""
         for planned_input in self._plan.inputs:
             verify_delivery(planned_input, self._file_systems)
-        executor = PlanExecutor(
-            self._session(), self._file_systems, self._plan, self._staging, self._clock(), self._report
-        )
-        self._executor = executor
+        executor = self._executor = self._make_executor()
         executor.read()
         for planned_input in self._plan.inputs:
             if planned_input.delivery is not None:
@@ -244,7 +231,11 @@ class ProcessRunner:
             result = results.get(planned_output.output.dataset)
             identity = {"namespace": planned_output.location.namespace, "name": planned_output.location.name}
             if result is not None:
-                metadata = {"process": self._plan.name, "rows": result.manifest.rows}
+                metadata = {
+                    "process": self._plan.name,
+                    "rows": result.manifest.rows,
+                    **self._plan.check_metadata(),
+                }
                 self._backend.execute(
                     PatchMetadataCommand(
                         **identity, version=planned_output.key, metadata=metadata, checksum=result.manifest.checksum
@@ -282,6 +273,7 @@ class ProcessRunner:
             _output_version(planned_output, results.get(planned_output.output.dataset))
             for planned_output in self._plan.outputs
         ]
+        written_outcomes = [outcome for result in results.values() for outcome in result.outcomes]
         checks = [
             CheckSummary(
                 outcome.check.on,
@@ -291,8 +283,7 @@ class ProcessRunner:
                 outcome.passed,
                 str(outcome),
             )
-            for result in results.values()
-            for outcome in result.outcomes
+            for outcome in [*written_outcomes, *self._existing_outcomes]
         ]
         return RunResult(self._plan.name, self._plan.run_id, self._plan.key, conclusion, publication, outputs, checks)
 

@@ -10,6 +10,10 @@ from bridge.versions.reader import Version
 
 Metadata = dict[str, Any]
 
+#: Keys in the metadata of a version: by process, the hash of the checks that it passed and the checks that it failed.
+PASSED_CHECKS = "checks"
+FAILED_CHECKS = "failed_checks"
+
 _DATASET_METADATA = """
 SELECT m.metadata_json FROM ol_dataset d
 JOIN dataset_metadata m ON m.org_id = d.org_id AND m.dataset_id = d.dataset_id

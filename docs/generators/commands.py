@@ -59,7 +59,7 @@ PRINTED = {
     "process plan": (
         "an object: `process`, `namespace`, `key`, `params`, `inputs` (`as`, `namespace`, `name`, `version`, `by`, "
         "`rows`, `paths`), `steps`, `outputs` (`dataset`, `namespace`, `name`, `from`, `format`, `mode`, `path`, "
-        "`idempotency_key`, `published`, `made_already`), `to_do`: run, publish or nothing"
+        "`idempotency_key`, `published`, `made_already`), `to_do`: run, publish, check or nothing"
     ),
     "process run": (
         "an object: `process`, `run_id`, `key`, `ended` (published or unchanged), `publication`, `outputs` of "

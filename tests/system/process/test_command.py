@@ -136,6 +136,22 @@ def test_failures_have_message_and_exit_code(cli_with_service: ProcessCli) -> No
     assert [version["tag"] for version in cli_with_service.versions()] == [before["tag"]]
 
 
+def test_version_that_fails_changed_checks_stays_published(cli_with_service: ProcessCli) -> None:
+    cli_with_service.run(process_yaml())
+    tightened = process_yaml(quality=quality_yaml("check: row_count, min: 9"))
+    code, _, err = cli_with_service.run(tightened)
+    failure = "row_count on positions: 3 rows; expected at least 9"
+    assert (code, err.splitlines()[-1]) == (7, f"error: {failure} (published versions stay published)")
+    _, listing, _ = cli_with_service.call("dataset", "versions", f"{cli_with_service.base}/lake/positions")
+    assert f"published; failed check: {failure} (p))" in listing
+    assert [run["status"] for run in cli_with_service.query("runs")] == ["SUCCESS"]
+    _, plan, _ = cli_with_service.call("process", "plan", str(cli_with_service.base / "p.yaml"))
+    assert "the checks have changed; a run would check the existing versions" in plan
+    assert cli_with_service.run(process_yaml(quality=quality_yaml("check: row_count, min: 3")))[0] == 0
+    _, listing, _ = cli_with_service.call("dataset", "versions", f"{cli_with_service.base}/lake/positions")
+    assert "failed check" not in listing
+
+
 def test_unreachable_service_fails_run_before_writing(cli: ProcessCli) -> None:
     cli.url = "http://127.0.0.1:9"
     code, _, err = cli.run(process_yaml())

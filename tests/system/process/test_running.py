@@ -6,8 +6,10 @@ import shutil
 import pytest
 
 from bridge.errors import JobFailed, ProcessNotReady, StateConflict
+from bridge.process.runner import ProcessRunner
 from bridge.queries.lineage import LineageQuery
 from bridge.queries.publications import PublicationsQuery
+from bridge.queries.quality import QualityQuery
 from bridge.queries.versions import ResolveVersionQuery, VersionsQuery
 from bridge.versions.publish_commands import RollBackCommand, RollBackItem
 from connectors.errors import InvalidData
@@ -375,3 +377,68 @@ def test_steps_facet_lists_sources_of_each_step(harness: SparkHarness) -> None:
         "key": [{"from": "made", "column": "id", "type": "DIRECT", "subtype": "IDENTITY", "masking": False}]
     }
     assert [source["subtype"] for source in few["whole"]] == ["FILTER"]
+
+
+def quality_statuses(harness: SparkHarness) -> dict[str, str]:
+    query = QualityQuery(namespace="file", name=harness.path("positions"))
+    return {check.name: check.status for check in harness.backend.query(query).checks}
+
+
+def test_changed_checks_are_evaluated_on_published_version(harness: SparkHarness) -> None:
+    first = harness.run(process_yaml())
+    lineage = LineageQuery(namespace="file", name=harness.path("positions"))
+    edges_before = harness.backend.query(lineage).edges
+    tightened = process_yaml(quality=quality_yaml("check: row_count, min: 9", "check: unique, column: id"))
+    for _ in range(2):
+        with pytest.raises(InvalidData, match=r"3 rows; expected at least 9 \(published versions stay published\)"):
+            harness.run(tightened)
+    published = harness.backend.query(ResolveVersionQuery(namespace="file", name=harness.path("positions")))
+    assert (published.tag, published.metadata["failed_checks"]) == (
+        first.outputs[0].version,
+        {"p": ["row_count on positions: 3 rows; expected at least 9"]},
+    )
+    assert quality_statuses(harness) == {"row_count": "FAIL", "unique": "PASS"}
+    assert (harness.state(first.run_id), harness.backend.query(lineage).edges) == ("COMPLETE", edges_before)
+    relaxed = process_yaml(quality=quality_yaml("check: row_count, min: 2"))
+    checked = harness.run(relaxed)
+    assert (checked.ended, [check.passed for check in checked.checks]) == ("unchanged", [True])
+    assert quality_statuses(harness)["row_count"] == "PASS"
+    harness.messages.clear()
+    assert harness.run(relaxed).checks == []
+    assert harness.messages == ["nothing to do: outputs are already published (--rerun creates a new version)"]
+
+
+@pytest.mark.parametrize(
+    ("quality", "expected"),
+    [
+        ("- {on: made, check: range, column: amount, max: 5}", "range of amount on made: 2 rows are out of range"),
+        ("- {on: positions, check: sql, sql: 'SELECT count(1) FROM raw', expected: 4}", "sql on positions: 3; expected 4"),
+        ("- {on: positions, check: referential, column: id, references: small.id}", "1 rows have no match in small.id"),
+    ],
+    ids=["step", "sql", "referential"],
+)  # fmt: skip
+def test_changed_checks_may_refer_to_steps_and_inputs(harness: SparkHarness, quality: str, expected: str) -> None:
+    steps = "  - {name: small, sql: 'SELECT * FROM raw WHERE id < 3'}\n"
+    harness.run(process_yaml(steps=steps))
+    with pytest.raises(InvalidData, match=expected):
+        harness.run(process_yaml(steps=steps, quality=f"quality:\n  {quality}\n"))
+
+
+def test_changed_row_count_covers_appended_rows_only(harness: SparkHarness) -> None:
+    text = process_yaml(", mode: append")
+    harness.run(text)
+    harness.write_raw("id,account,amount,day\n4,c,7,2026-02-01\n")
+    harness.run(text)
+    result = harness.run(text + quality_yaml("check: row_count, max: 1"))
+    assert [check.said for check in result.checks] == ["row_count on positions: 1 rows; expected at most 1"]
+
+
+def test_unpublished_version_must_pass_changed_checks(harness: SparkHarness, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ProcessRunner, "_publish", lambda self: self._run_result("published", None))
+    version = harness.run(process_yaml()).outputs[0].version
+    monkeypatch.undo()
+    with pytest.raises(InvalidData, match=r"expected at least 9 \(nothing is published\)"):
+        harness.run(process_yaml(quality=quality_yaml("check: row_count, min: 9")))
+    assert harness.published("positions") is None
+    assert harness.run(process_yaml(quality=quality_yaml("check: row_count, min: 1"))).ended == "published"
+    assert harness.published("positions") == version

@@ -154,6 +154,14 @@ def test_version_tag_is_table_version_and_stays_readable(table: Table) -> None:
     assert (repeated.ended, table.published, len(table.table_versions)) == ("published", table.table_versions[1], 2)
 
 
+def test_changed_checks_are_evaluated_on_table_version(table: Table) -> None:
+    table.run(FIRST, quality="check: row_count, max: 2")
+    assert table.run(FIRST, quality="check: unique, column: id").ended == "unchanged"
+    with pytest.raises(InvalidData, match=r"2 rows; expected at least 3 \(published versions stay published\)"):
+        table.run(FIRST, quality="check: row_count, min: 3")
+    assert (table.published, len(table.table_versions)) == (table.table_versions[0], 1)
+
+
 def test_append_to_table_adds_rows_once(table: Table) -> None:
     options = ", mode: append"
     table.run(FIRST, options)
