@@ -125,6 +125,7 @@ class ProcessRunner:
             self._execute()
         except KeyboardInterrupt:
             self._send_failure("ABORT", "interrupted")
+            self._report("interrupted: nothing is published")
             raise
         except LineageBridgeError as error:
             self._send_failure("FAIL", str(error))

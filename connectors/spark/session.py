@@ -1,13 +1,17 @@
 """Creates the Spark session of a process."""
 
+import logging
 import os
-from collections.abc import Iterable, Mapping
+import signal
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from connectors.errors import MissingDependency
 from connectors.spark.conf import ConfOptions, build_conf
-from connectors.spark.releases import TableFormat
+from connectors.spark.releases import TableFormat, find_release
 from connectors.spark.submit import find_java
 
 if TYPE_CHECKING:
@@ -69,13 +73,36 @@ def use_cached_jars(conf: Mapping[str, str], home: Path | None = None) -> dict[s
 def open_session(name: str, conf: Mapping[str, str]) -> "SparkSession":
     """Start Spark in this process, or use the session of the spark-submit that started this process."""
     try:
-        from pyspark.sql import SparkSession  # noqa: PLC0415 - an extra that only running a process needs
+        import pyspark  # noqa: PLC0415 - an extra that only running a process needs
+        from pyspark.sql import SparkSession  # noqa: PLC0415 - as above
     except ImportError as error:
         raise MissingDependency("PySpark is not installed: pip install 'lineage-bridge[process]'") from error
     if "PYSPARK_GATEWAY_PORT" not in os.environ:
-        os.environ["JAVA_HOME"] = str(find_java())
+        os.environ["JAVA_HOME"] = str(find_java(find_release(pyspark.__version__)).home)
     session_conf: dict[str, Any] = {**with_quiet_logging(use_cached_jars(conf))}
-    return SparkSession.builder.appName(name).config(map=session_conf).getOrCreate()
+    logging.getLogger().addFilter(_is_not_interrupt)
+    with _unchanged_interrupt_handler():
+        return SparkSession.builder.appName(name).config(map=session_conf).getOrCreate()
+
+
+def _is_not_interrupt(record: logging.LogRecord) -> bool:
+    """Suppress the traceback that Py4J logs if it is interrupted, although it raises the exception again."""
+    return not (record.exc_info and record.exc_info[0] and issubclass(record.exc_info[0], KeyboardInterrupt))
+
+
+@contextmanager
+def _unchanged_interrupt_handler() -> Iterator[None]:
+    """Restore the SIGINT handler that PySpark replaces.
+
+    PySpark's handler calls the JVM on the connection that the interrupted code is reading from, which breaks both
+    calls. It is not needed: stopping the session cancels all jobs. The JVM itself ignores SIGINT.
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, handler)
 
 
 def with_quiet_logging(conf: Mapping[str, str]) -> dict[str, str]:

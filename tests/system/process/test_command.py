@@ -212,16 +212,40 @@ def test_full_disk_is_reported_with_path(cli_with_service: ProcessCli) -> None:
     assert cli_with_service.call("dataset", "resolve", f"{cli_with_service.base}/lake/positions")[0] == 1
 
 
-def test_interrupted_run_is_cancelled(cli_with_service: ProcessCli) -> None:
+def send_to_group(process: "subprocess.Popen[str]", number: signal.Signals) -> None:
+    """Send a signal as a terminal does: to the process and to Spark."""
+    os.killpg(process.pid, number)
+
+
+def send_to_process(process: "subprocess.Popen[str]", number: signal.Signals) -> None:
+    process.send_signal(number)
+
+
+@pytest.mark.parametrize(
+    ("send", "number", "code", "status"),
+    [
+        (send_to_group, signal.SIGINT, 130, "CANCELLED"),
+        (send_to_process, signal.SIGTERM, 130, "CANCELLED"),
+        (send_to_process, signal.SIGKILL, -9, "STARTED"),
+    ],
+    ids=["Ctrl-C", "SIGTERM", "SIGKILL"],
+)
+def test_stopped_run_ends_spark_without_traceback(
+    cli_with_service: ProcessCli,
+    send: Callable[["subprocess.Popen[str]", signal.Signals], None],
+    number: signal.Signals,
+    code: int,
+    status: str,
+) -> None:
     slow = process_yaml(sql="SELECT id, java_method('java.lang.Thread', 'sleep', 60000L) AS slept FROM raw")
     running = cli_with_service.start(
         "process", "run", str(cli_with_service.write_process(slow)), "--master", "local[2]"
     )
     _read_until(running, "read raw")
-    running.send_signal(signal.SIGTERM)
-    _, err = running.communicate(timeout=100)
-    assert running.returncode == 130, err
-    assert [run["status"] for run in cli_with_service.query("runs")] == ["CANCELLED"]
+    send(running, number)
+    _, err = running.communicate(timeout=100)  # returns once Spark, which has the same stderr, has ended too
+    assert (running.returncode, "Traceback" in err) == (code, False), err
+    assert [run["status"] for run in cli_with_service.query("runs")] == [status]
 
 
 def test_spark_submit(cli_with_service: ProcessCli) -> None:
