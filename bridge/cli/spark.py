@@ -90,7 +90,7 @@ def _run_probe(
 
     from connectors.spark.probe import probe
 
-    echo(f"running a job with PySpark {installation.version}", err=True)
+    echo(f"running a job with PySpark {installation.version} and Java {installation.java_version}", err=True)
     with tempfile.TemporaryDirectory(prefix="lineage-bridge-") as folder_name:
         folder = Path(folder_name)
         log_file = log.absolute() if log else folder / "driver.log"

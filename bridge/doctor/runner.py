@@ -23,6 +23,7 @@ _SETTINGS_CHECKS = ("disk", "permissions", "store", *_STORE_CHECKS)
 def run_checks(paths: Sequence[Path]) -> Iterator[Finding]:
     """Load the configuration files and check everything that the service needs."""
     yield from run_check("versions", software.check_packages)
+    yield from run_check("versions", software.check_spark)
     try:
         settings, _, secrets = load_settings_with_origins(paths)
     except ConfigError as error:

@@ -9,6 +9,9 @@ from bridge import __version__
 from bridge.doctor.finding import Finding, Level
 from bridge.store.database import Database
 from bridge.store.sqlite import SqliteDatabase
+from connectors.errors import ConfigError, MissingDependency
+from connectors.spark.releases import find_release
+from connectors.spark.submit import find_java
 
 _MIN_POSTGRES_VERSION = 14
 _PACKAGE = "lineage-bridge"
@@ -26,6 +29,20 @@ def check_packages() -> Iterator[Finding]:
         )
         state = f"not installed (pip install '{_PACKAGE}[{extra}]')" if missing_packages else "installed"
         yield Finding(Level.ok, "versions", f"extra {extra} ({package_list}) is {state}")
+
+
+def check_spark() -> Iterator[Finding]:
+    """Report the Java that runs the installed Spark, if any."""
+    spark_version = _installed_version("pyspark")
+    if spark_version is None:
+        return
+    try:
+        java = find_java(find_release(spark_version))
+    except (ConfigError, MissingDependency) as error:
+        reason, _, remedy = str(error).partition(": ")
+        yield Finding(Level.warning, "versions", reason, remedy)
+        return
+    yield Finding(Level.ok, "versions", f"Spark {spark_version} runs on Java {java.version} ({java.home})")
 
 
 def check_database_version(db: Database) -> Iterator[Finding]:

@@ -23,7 +23,8 @@ class SparkRelease(NamedTuple):
     name: str
     release: str
     scala: str
-    oldest_java: int
+    #: Supported Java versions.
+    java: tuple[int, ...]
     iceberg: str | None = None
     delta: str | None = None
 
@@ -39,20 +40,29 @@ class SparkRelease(NamedTuple):
         return self.iceberg if catalog is TableFormat.iceberg else self.delta
 
     @property
+    def java_text(self) -> str:
+        """The supported Java versions, for messages."""
+        *others, newest = map(str, self.java)
+        return f"{', '.join(others)} or {newest}"
+
+    @property
     def listener(self) -> str:
         """Package of the listener for this release."""
         return f"io.openlineage:openlineage-spark_{self.scala}:{LISTENER_VERSION}"
 
 
+_JAVA = (17, 21)
 _ICEBERG = "org.apache.iceberg:iceberg-spark-runtime"
 
 #: Releases that were tested with the real listener; others are rejected.
 SUPPORTED_RELEASES = (
-    SparkRelease("3.5", "3.5.9", "2.12", 8, f"{_ICEBERG}-3.5_2.12:1.12.0", "io.delta:delta-spark_2.12:3.3.3"),
-    SparkRelease("4.0", "4.0.4", "2.13", 17, f"{_ICEBERG}-4.0_2.13:1.11.0"),
-    SparkRelease("4.1", "4.1.4", "2.13", 17, f"{_ICEBERG}-4.1_2.13:1.12.0", "io.delta:delta-spark_4.1_2.13:4.4.0"),
-    SparkRelease("4.2", "4.2.1", "2.13", 17, None, "io.delta:delta-spark_4.2_2.13:4.4.0"),
-    SparkRelease("4.3", "4.3.0", "2.13", 17),
+    SparkRelease(
+        "3.5", "3.5.9", "2.12", (8, 11, 17), f"{_ICEBERG}-3.5_2.12:1.12.0", "io.delta:delta-spark_2.12:3.3.3"
+    ),
+    SparkRelease("4.0", "4.0.4", "2.13", _JAVA, f"{_ICEBERG}-4.0_2.13:1.11.0"),
+    SparkRelease("4.1", "4.1.4", "2.13", _JAVA, f"{_ICEBERG}-4.1_2.13:1.12.0", "io.delta:delta-spark_4.1_2.13:4.4.0"),
+    SparkRelease("4.2", "4.2.1", "2.13", _JAVA, None, "io.delta:delta-spark_4.2_2.13:4.4.0"),
+    SparkRelease("4.3", "4.3.0", "2.13", _JAVA),
 )
 
 #: The newest release that the listener, Iceberg and Delta all support; the extra `spark` installs it.

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from connectors.errors import MissingDependency
 from connectors.spark.conf_format import format_defaults
-from connectors.spark.releases import find_release
+from connectors.spark.releases import SparkRelease, find_release
 
 #: Makes small local jobs fast: no user interface, and not 200 partitions for a few rows.
 LOCAL_CONF = {
@@ -23,7 +23,7 @@ LOCAL_CONF = {
 _PRINT_PYSPARK = "import os, pyspark; print(pyspark.__version__); print(os.path.dirname(pyspark.__file__))"
 _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 _JVM_FOLDERS = ("/usr/lib/jvm", "/Library/Java/JavaVirtualMachines")
-_INSTALL_JAVA = "install a JDK 17 or newer (Debian, Ubuntu: apt install openjdk-17-jre-headless) or set JAVA_HOME"
+_INSTALL_JAVA = "install one (Debian, Ubuntu: apt install openjdk-17-jre-headless), or set JAVA_HOME"
 _INSTALL_SPARK = "install the extra: pip install 'lineage-bridge[spark]'"
 
 
@@ -34,6 +34,14 @@ class SparkInstallation(NamedTuple):
     home: Path
     version: str
     java_home: Path
+    java_version: int
+
+
+class JavaInstallation(NamedTuple):
+    """A Java: its home and its version, such as 17."""
+
+    home: Path
+    version: int
 
 
 def find_spark(python: str = sys.executable) -> SparkInstallation:
@@ -45,22 +53,25 @@ def find_spark(python: str = sys.executable) -> SparkInstallation:
     if result.returncode:
         raise MissingDependency(f"PySpark is not installed for {python}: {_INSTALL_SPARK}")
     version, home, *_ = result.stdout.split("\n")
-    return SparkInstallation(python, Path(home), version, find_java(find_release(version).oldest_java))
+    java = find_java(find_release(version))
+    return SparkInstallation(python, Path(home), version, java.home, java.version)
 
 
-def find_java(oldest: int = 17) -> Path:
-    """Find the home of a working Java that is new enough; raises MissingDependency with installation instructions."""
-    unsuitable_homes: list[str] = []
+def find_java(release: SparkRelease) -> JavaInstallation:
+    """Find a working Java that a Spark release supports: in JAVA_HOME, then in PATH, then in the JVM folders.
+
+    Raises MissingDependency with the versions that were found, and with installation instructions.
+    """
+    unsupported_homes: list[str] = []
     for home in _java_homes():
         result = subprocess.run([home / "bin" / "java", "-version"], capture_output=True, text=True, check=False)
         match = _VERSION.search(result.stderr)
-        if result.returncode == 0 and match and int(match[1]) >= oldest:
-            return home
+        if result.returncode == 0 and match and int(match[1]) in release.java:
+            return JavaInstallation(home, int(match[1]))
         if match:
-            unsuitable_homes.append(f"{home} is Java {match[1]}")
-    raise MissingDependency(
-        f"no Java {oldest} or newer ({'; '.join(unsuitable_homes) or 'none found'}): {_INSTALL_JAVA}"
-    )
+            unsupported_homes.append(f"Java {match[1]} in {home}")
+    found = ", ".join(unsupported_homes) or "no Java"
+    raise MissingDependency(f"Spark {release.name} requires Java {release.java_text}; found {found}: {_INSTALL_JAVA}")
 
 
 def _java_homes() -> Iterable[Path]:

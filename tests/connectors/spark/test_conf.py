@@ -113,7 +113,7 @@ def test_documentation_lists_every_release() -> None:
 
     page = (Path(__file__).parents[3] / "docs" / "guides" / "spark.md").read_text(encoding="utf-8")
     rows = [
-        f"| {release.name} | {release.release} | {release.scala} | {release.oldest_java} | {name(release.iceberg)} | {name(release.delta)} |\n"
+        f"| {release.name} | {release.release} | {release.scala} | {', '.join(map(str, release.java))} | {name(release.iceberg)} | {name(release.delta)} |\n"
         for release in SUPPORTED_RELEASES
     ]
     assert "".join(rows) in page
