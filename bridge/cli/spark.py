@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bridge.cli.options import accept_old_options
+from bridge.cli.options import Config, accept_old_options, load_settings
 from bridge.cli.output import echo
 from connectors.spark.conf import (
     DEFAULT_LOCATION,
-    DEFAULT_URL,
     DEFAULT_WAREHOUSE,
     ConfOptions,
     ListenerTransport,
@@ -21,7 +20,13 @@ from connectors.spark.releases import DEFAULT_RELEASE, TableFormat, find_release
 
 if TYPE_CHECKING:
     from connectors.spark.conf_problem import ConfProblem
-    from connectors.spark.submit import SparkInstallation
+    from connectors.spark.submit import ClusterSubmit, SparkInstallation
+
+#: Listen addresses that mean every address of this machine.
+_ANY_ADDRESS = frozenset({"0.0.0.0", "::"})  # noqa: S104 - recognized, not used
+ScalaVersion = Annotated[
+    str | None, typer.Option(help="Scala version of the Spark build, e.g. 2.13 for Spark 3.5", metavar="VERSION")
+]
 
 
 def check(
@@ -29,7 +34,7 @@ def check(
         Path | None,
         typer.Argument(metavar="CONF", help="spark-defaults.conf to check (default: output of `spark conf`)"),
     ] = None,
-    url: Annotated[str | None, typer.Option(help="Service URL (only without CONF)")] = None,
+    url: Annotated[str | None, typer.Option(help="Service URL, without CONF (default: from the settings)")] = None,
     version_line: Annotated[
         str | None,
         typer.Option(
@@ -39,32 +44,47 @@ def check(
         ),
     ] = None,
     timeout: Annotated[float, typer.Option(help="Timeout of the job in seconds", min=1)] = 120,
+    scala: ScalaVersion = None,
+    submit: Annotated[
+        Path | None, typer.Option(help="Run the job with this spark-submit, e.g. of the cluster (default: PySpark)")
+    ] = None,
     no_job: Annotated[
         bool, typer.Option("--no-job", help="Check the configuration only; contact no service, run no job")
     ] = False,
     spark_log: Annotated[Path | None, typer.Option(help="Save the driver log to this file")] = None,
+    config: Config = None,
 ) -> None:
     """Check a Spark configuration and verify that the events of a small job arrive."""
     from connectors.errors import ConfigError
     from connectors.spark.conf_check import check_conf
     from connectors.spark.conf_format import read_defaults
+    from connectors.spark.log_diagnosis import transport_keys
     from connectors.spark.probe import check_services
-    from connectors.spark.submit import find_spark
+    from connectors.spark.submit import ClusterSubmit
 
     if conf_file and url:
         raise typer.BadParameter("--url cannot be combined with CONF")
-    installation = None if no_job else find_spark()
+    if no_job and submit:
+        raise typer.BadParameter("--submit cannot be combined with --no-job")
+    installation = None if no_job else _find_installation(submit)
+    installed_scala = installation.scala if isinstance(installation, ClusterSubmit) else None
     default_version = installation.version if installation else DEFAULT_RELEASE
-    release = find_release(version_line or default_version)
-    if installation and find_release(installation.version) != release:
-        raise ConfigError(
-            f"the installed PySpark is {installation.version} and cannot run a job on {release.name}: use --no-job"
-        )
-    conf_values = read_defaults(conf_file) if conf_file else build_conf(ConfOptions(release, url=url or DEFAULT_URL))
+    release = find_release(version_line or default_version, scala or installed_scala)
+    if installation and find_release(installation.version).name != release.name:
+        spark_text = f"{submit} is Spark" if submit else "the installed PySpark is"
+        raise ConfigError(f"{spark_text} {installation.version} and cannot run a job on {release.name}: use --no-job")
+    if conf_file:
+        conf_values = read_defaults(conf_file)
+    else:
+        conf_values = build_conf(ConfOptions(release, url=url or _service_url(config)))
     findings = check_conf(conf_values, release)
     if installation:
-        findings += check_services(conf_values)
+        service_findings = list(check_services(conf_values))
+        findings += service_findings
         _print_findings(findings)
+        if service_findings and not transport_keys(conf_values, "file", "location"):
+            echo(f"{sum(finding.is_error for finding in findings)} problem(s) to fix; no job was run")
+            raise typer.Exit(1)
         findings += _run_probe(installation, conf_values, timeout, spark_log, findings)
     else:
         _print_findings(findings)
@@ -78,8 +98,23 @@ def check(
         echo("no problems in the configuration (service and job not tested)")
 
 
+def _find_installation(submit: Path | None) -> "SparkInstallation | ClusterSubmit":
+    from connectors.spark.submit import find_cluster_submit, find_spark
+
+    return find_cluster_submit(submit) if submit else find_spark()
+
+
+def _service_url(config: list[Path] | None) -> str:
+    """Return the URL of the configured service, as seen from this machine unless `server.public_url` is set."""
+    server = load_settings(config).server
+    if server.public_url:
+        return server.public_url
+    host = "127.0.0.1" if server.host in _ANY_ADDRESS else server.host
+    return f"http://{f'[{host}]' if ':' in host else host}:{server.port}"
+
+
 def _run_probe(
-    installation: "SparkInstallation",
+    installation: "SparkInstallation | ClusterSubmit",
     conf_values: dict[str, str],
     timeout_seconds: float,
     log: Path | None,
@@ -90,7 +125,7 @@ def _run_probe(
 
     from connectors.spark.probe import probe
 
-    echo(f"running a job with PySpark {installation.version} and Java {installation.java_version}", err=True)
+    echo(f"running a job with {installation.description}", err=True)
     with tempfile.TemporaryDirectory(prefix="lineage-bridge-") as folder_name:
         folder = Path(folder_name)
         log_file = log.absolute() if log else folder / "driver.log"
@@ -134,8 +169,11 @@ def conf(
             metavar="LINE",
         ),
     ] = None,
+    scala: ScalaVersion = None,
     catalog: Annotated[TableFormat | None, typer.Option(help="Also configure this table format")] = None,
-    url: Annotated[str | None, typer.Option(help=f"Service URL (default: {DEFAULT_URL})")] = None,
+    url: Annotated[
+        str | None, typer.Option(help="Service URL (default: server.public_url, else server.host and server.port)")
+    ] = None,
     location: Annotated[str | None, typer.Option(help=f"Event file (default: {DEFAULT_LOCATION})")] = None,
     namespace: Annotated[str, typer.Option(help="Job namespace")] = "spark",
     parent: Annotated[
@@ -151,6 +189,7 @@ def conf(
     ] = ConfFormat.defaults,
     write: Annotated[Path | None, typer.Option(help="Write to this file (mode 0600)")] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file")] = False,
+    config: Config = None,
 ) -> None:
     """Print a validated Spark configuration for the listener."""
     unused_options = [
@@ -166,9 +205,9 @@ def conf(
     if unused_options:
         raise typer.BadParameter(f"{', '.join(unused_options)} has no effect with this --transport or --catalog")
     options = ConfOptions(
-        release=find_release(version_line or DEFAULT_RELEASE),
+        release=find_release(version_line or DEFAULT_RELEASE, scala),
         transport=transport,
-        url=url or DEFAULT_URL,
+        url=url or _service_url(config),
         location=location or DEFAULT_LOCATION,
         namespace=namespace,
         api_key=_read_api_key(api_key_file) if api_key_file else None,

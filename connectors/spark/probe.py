@@ -15,7 +15,7 @@ from connectors.openlineage.http import BridgeClient
 from connectors.spark.conf_problem import SERVICE_NOT_RUNNING, ConfProblem, ProblemEffect
 from connectors.spark.listener_keys import KeySpec, ValueType
 from connectors.spark.log_diagnosis import diagnose_delivery, diagnose_job, transport_keys
-from connectors.spark.submit import SparkInstallation, submit_job
+from connectors.spark.submit import ClusterSubmit, SparkInstallation, submit_job
 from connectors.spark.value_check import value_problem
 
 _EVENT_ENDPOINT = "/api/v1/lineage"
@@ -67,7 +67,9 @@ class ProbeResult(NamedTuple):
     problems: list[ConfProblem]
 
 
-def probe(spark: SparkInstallation, conf: Mapping[str, str], folder: Path, log: Path, seconds: float) -> ProbeResult:
+def probe(
+    spark: SparkInstallation | ClusterSubmit, conf: Mapping[str, str], folder: Path, log: Path, seconds: float
+) -> ProbeResult:
     """Run a small job with the conf, and count its events in the driver log and in the event files."""
     files = {key: Path(conf[key].strip()) for key in transport_keys(conf, "file", "location")}
     sizes_before = {key: _file_size(path) for key, path in files.items()}

@@ -39,6 +39,16 @@ class SparkRelease(NamedTuple):
         """Return the package of a table format, or None if this release has no package."""
         return self.iceberg if catalog is TableFormat.iceberg else self.delta
 
+    def for_scala(self, scala: str) -> "SparkRelease":
+        """Return this release, built for a Scala version; raises ConfigError if there is no such build."""
+        if scala == self.scala:
+            return self
+        if scala not in _SCALA_BUILDS.get(self.name, ()):
+            raise ConfigError(f"Spark {self.name} has no build for Scala {scala}: use Scala {self.scala}")
+        suffix, new_suffix = f"_{self.scala}:", f"_{scala}:"
+        iceberg, delta = (package and package.replace(suffix, new_suffix) for package in (self.iceberg, self.delta))
+        return self._replace(scala=scala, iceberg=iceberg, delta=delta)
+
     @property
     def java_text(self) -> str:
         """The supported Java versions, for messages."""
@@ -52,6 +62,8 @@ class SparkRelease(NamedTuple):
 
 
 _JAVA = (17, 21)
+#: Scala versions of builds besides the usual one; listener and table formats have packages for each.
+_SCALA_BUILDS = {"3.5": ("2.13",)}
 _ICEBERG = "org.apache.iceberg:iceberg-spark-runtime"
 
 #: Releases that were tested with the real listener; others are rejected.
@@ -74,11 +86,14 @@ def releases_with(catalog: TableFormat) -> str:
     return f"Spark {' or '.join(release.name for release in SUPPORTED_RELEASES if release.package_or_none(catalog))}"
 
 
-def find_release(version: str) -> SparkRelease:
-    """Find the release line of a version such as `4.1` or `4.1.4`; raises ConfigError if it is not supported."""
+def find_release(version: str, scala: str | None = None) -> SparkRelease:
+    """Find the release line of a version such as `4.1` or `4.1.4`; raises ConfigError if it is not supported.
+
+    `scala` selects a build for another Scala version than the usual one.
+    """
     name = ".".join(re.findall(r"\d+", version)[:2])
     for release in SUPPORTED_RELEASES:
         if release.name == name:
-            return release
+            return release.for_scala(scala or release.scala)
     names = ", ".join(release.name for release in SUPPORTED_RELEASES)
     raise ConfigError(f"Spark {version} is not supported with the listener: use one of {names}")

@@ -22,6 +22,8 @@ LOCAL_CONF = {
 
 _PRINT_PYSPARK = "import os, pyspark; print(pyspark.__version__); print(os.path.dirname(pyspark.__file__))"
 _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
+_SPARK_VERSION = re.compile(r"(?<!Scala )version (\d+\.\d+\S*)")
+_SCALA_VERSION = re.compile(r"Scala version (\d+\.\d+)")
 _JVM_FOLDERS = ("/usr/lib/jvm", "/Library/Java/JavaVirtualMachines")
 _INSTALL_JAVA = "install one (Debian, Ubuntu: apt install openjdk-17-jre-headless), or set JAVA_HOME"
 _INSTALL_SPARK = "install the extra: pip install 'lineage-bridge[spark]'"
@@ -35,6 +37,33 @@ class SparkInstallation(NamedTuple):
     version: str
     java_home: Path
     java_version: int
+
+    @property
+    def submit(self) -> Path:
+        return self.home / "bin" / "spark-submit"
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """Environment variables that spark-submit needs."""
+        return {"SPARK_HOME": str(self.home), "JAVA_HOME": str(self.java_home), "PYSPARK_PYTHON": self.python}
+
+    @property
+    def description(self) -> str:
+        return f"PySpark {self.version} and Java {self.java_version}"
+
+
+class ClusterSubmit(NamedTuple):
+    """The spark-submit of a cluster, which finds Spark, Java and Python itself."""
+
+    submit: Path
+    version: str
+    #: None if spark-submit does not print it.
+    scala: str | None
+    variables: Mapping[str, str] = {}
+
+    @property
+    def description(self) -> str:
+        return f"{self.submit} (Spark {self.version})"
 
 
 class JavaInstallation(NamedTuple):
@@ -55,6 +84,21 @@ def find_spark(python: str = sys.executable) -> SparkInstallation:
     version, home, *_ = result.stdout.split("\n")
     java = find_java(find_release(version))
     return SparkInstallation(python, Path(home), version, java.home, java.version)
+
+
+def find_cluster_submit(submit: Path) -> ClusterSubmit:
+    """Determine the versions of a spark-submit. Raises MissingDependency if it cannot print them."""
+    executable = Path(shutil.which(submit) or submit.absolute())
+    try:
+        result = subprocess.run([executable, "--version"], capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise MissingDependency(f"{submit} cannot be started: {error.strerror}") from error
+    output = f"{result.stdout}\n{result.stderr}"
+    version, scala = _SPARK_VERSION.search(output), _SCALA_VERSION.search(output)
+    if version is None:
+        last_line = (output.strip() or "no output").splitlines()[-1]
+        raise MissingDependency(f"{submit} --version prints no Spark version: {last_line}")
+    return ClusterSubmit(executable, version[1], scala[1] if scala else None)
 
 
 def find_java(release: SparkRelease) -> JavaInstallation:
@@ -85,23 +129,23 @@ def _java_homes() -> Iterable[Path]:
 
 
 def submit_job(
-    spark: SparkInstallation, script: Path, arguments: Iterable[str], conf: Mapping[str, str], folder: Path, log: Path
+    spark: SparkInstallation | ClusterSubmit,
+    script: Path,
+    arguments: Iterable[str],
+    conf: Mapping[str, str],
+    folder: Path,
+    log: Path,
 ) -> "subprocess.Popen[bytes]":
     """Start a job in its own folder; Spark and the job write to the log file."""
     properties = folder / "spark.conf"
     properties.touch(mode=0o600)
     properties.write_text(format_defaults(conf), encoding="utf-8")
-    command = [f"{spark.home}/bin/spark-submit", "--properties-file", f"{properties}", f"{script}", *arguments]
-    spark_variables = {
-        "SPARK_HOME": str(spark.home),
-        "JAVA_HOME": str(spark.java_home),
-        "PYSPARK_PYTHON": spark.python,
-    }
+    command = [f"{spark.submit}", "--properties-file", f"{properties}", f"{script}", *arguments]
     with log.open("wb") as log_file:
         return subprocess.Popen(
             command,
             cwd=folder,
-            env=os.environ | spark_variables,
+            env=os.environ | dict(spark.variables),
             stdin=subprocess.DEVNULL,
             stdout=log_file,
             stderr=log_file,
