@@ -32,7 +32,7 @@ def init(
     path = file or Path(f"{name}.yaml")
     try:
         with path.open("x", encoding="utf-8") as stream:
-            stream.write(render_template(name, str(path)))
+            stream.write(render_template(name, str(path), str(path.parent.absolute() / "lake")))
     except FileExistsError as error:
         raise ConfigError(f"{path} already exists; choose another path with --file") from error
     except OSError as error:
@@ -42,7 +42,7 @@ def init(
     except ConfigError:
         path.unlink()
         raise
-    echo(f"{path}: edit inputs, steps and outputs, then run `lineage-bridge process validate {path}`")
+    echo(f"{path}: try it with `lineage-bridge process run {path}`, then edit its inputs, steps and outputs")
 
 
 @process.command()

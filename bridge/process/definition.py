@@ -1,5 +1,7 @@
 """Pydantic model of a process file."""
 
+import difflib
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -8,6 +10,7 @@ from pydantic_core import PydanticCustomError
 from bridge.governance.asset import Sla
 from bridge.process.check_definition import CheckDefinition, Scalar, ViewName
 from bridge.settings.base import Section
+from bridge.settings.yaml_tree import KeyPath
 
 _NAME = r"^[A-Za-z_][A-Za-z0-9_.-]*$"
 _ENTRY_POINT = r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$"
@@ -149,26 +152,27 @@ class ProcessDefinition(Section):
 
     @model_validator(mode="after")
     def _check_names(self) -> "ProcessDefinition":
-        views = self.views
-        lower_case_views = [view.lower() for view in views]
-        for name in views:
-            if lower_case_views.count(name.lower()) > 1:
-                raise PydanticCustomError("twice", "two inputs or steps have the name {name}", {"name": name})
+        _require_distinct(self._view_paths(), "two inputs or steps have the name")
         datasets = [output.dataset for output in self.outputs]
-        for name in datasets:
-            if datasets.count(name) > 1:
-                raise PydanticCustomError("twice", "two outputs write the dataset {name}", {"name": name})
-        for step in self.steps:
-            for name in step.reads:
-                _require_known("steps", step.name, name, views)
-        for output in self.outputs:
-            _require_known("outputs", output.dataset, output.from_, views)
-        for check in self.quality:
-            _require_known("quality", check.check, check.on, [*datasets, *(step.name for step in self.steps)])
+        dataset_paths = [(name, ("outputs", index, "dataset")) for index, name in enumerate(datasets)]
+        _require_distinct(dataset_paths, "two outputs write the dataset")
+        views = self.views
+        for index, step in enumerate(self.steps):
+            for position, name in enumerate(step.reads):
+                _require_known(("steps", index, "reads", position), name, views)
+        for index, output in enumerate(self.outputs):
+            _require_known(("outputs", index, "from"), output.from_, views)
+        for index, check in enumerate(self.quality):
+            _require_known(("quality", index, "on"), check.on, [*datasets, *(step.name for step in self.steps)])
             if check.references is not None:
                 view, _, _ = check.references.partition(".")
-                _require_known("quality", check.check, view, views)
+                _require_known(("quality", index, "references"), view, views)
         return self
+
+    def _view_paths(self) -> list[tuple[str, KeyPath]]:
+        """Return the names of all views in lower case, because SQL ignores case, with their keys."""
+        inputs = [(entry.as_.lower(), ("inputs", index, "as")) for index, entry in enumerate(self.inputs)]
+        return [*inputs, *((step.name.lower(), ("steps", index, "name")) for index, step in enumerate(self.steps))]
 
     @property
     def views(self) -> list[str]:
@@ -176,8 +180,20 @@ class ProcessDefinition(Section):
         return [*(entry.as_ for entry in self.inputs), *(step.name for step in self.steps)]
 
 
-def _require_known(section: str, entry: str, name: str, known_names: list[str]) -> None:
-    """Raise an error if an entry of a section refers to an unknown name."""
-    if name not in known_names:
-        message = f"{section}: {entry} refers to unknown name {name}; known: {', '.join(known_names) or 'none'}"
-        raise PydanticCustomError("unknown_view", "{problem}", {"problem": message})
+def _require_distinct(names: Iterable[tuple[str, KeyPath]], message: str) -> None:
+    """Raise an error if a name occurs twice."""
+    known_names: set[str] = set()
+    for name, key_path in names:
+        if name in known_names:
+            raise PydanticCustomError("twice", "{problem}", {"problem": f"{message} {name}", "key_path": key_path})
+        known_names.add(name)
+
+
+def _require_known(key_path: KeyPath, name: str, known_names: Sequence[str]) -> None:
+    """Raise an error if a key refers to an unknown name."""
+    if name in known_names:
+        return
+    similar_names = difflib.get_close_matches(name, known_names, 1)
+    hint = f"did you mean {similar_names[0]}?" if similar_names else f"known: {', '.join(known_names) or 'none'}"
+    problem = f"refers to unknown name {name}; {hint}"
+    raise PydanticCustomError("unknown_view", "{problem}", {"problem": problem, "key_path": key_path})

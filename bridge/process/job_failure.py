@@ -7,6 +7,7 @@ from bridge.errors import JobFailed
 
 _MAX_CHARACTERS = 500
 _MAX_CAUSES = 20
+_TRACEBACK = "Traceback (most recent call last):"
 _EXCEPTION_CLASS = re.compile(r"^(?:[\w$]+\.)+([\w$]+(?:Exception|Error)): ")
 
 
@@ -20,6 +21,8 @@ def _summarize(error: BaseException) -> str:
     java_exception = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
     message = _root_cause_message(java_exception) if hasattr(java_exception, "getCause") else str(error)
     lines = [line.strip() for line in message.splitlines() if line.strip()] or [type(error).__name__]
+    if any(_TRACEBACK in line for line in lines):  # the error of a Python function is at the end of its traceback
+        lines = [lines[-1]]
     summary, *other_lines = lines
     if summary.endswith(":") and other_lines:  # the message itself is on the next line
         summary = f"{summary} {other_lines[0]}"

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from bridge.errors import JobFailed
 from bridge.process.backend import ProcessBackend
 from bridge.process.plan import Plan
 from bridge.process.planner import Planner, RunRequest
@@ -16,7 +17,7 @@ from connectors.spark.conf import ConfOptions as ListenerConf
 from connectors.spark.conf import ParentRun as ListenerParent
 from connectors.spark.file_system import FileSystems
 from connectors.spark.releases import TableFormat, find_release
-from connectors.spark.session import open_session, process_conf
+from connectors.spark.session import log_query_errors, open_session, process_conf
 from mappers.errors import LineageBridgeError
 
 if TYPE_CHECKING:
@@ -43,6 +44,11 @@ class LaunchOptions(NamedTuple):
     def spool(self) -> Path:
         """File to which the listener writes its events."""
         return spool_file(self.work_folder.absolute() / "spool", self.request.run_id)
+
+    @property
+    def error_log(self) -> Path:
+        """File with the stack traces of failed queries."""
+        return self.work_folder.absolute() / f"spark-errors-{self.request.run_id}.log"
 
     def spark_conf(self, version: str) -> dict[str, str]:
         """Return the Spark conf with which the listener writes the actions of this run into the spool."""
@@ -139,7 +145,7 @@ def run_process(options: LaunchOptions, backend: ProcessBackend, report: ReportP
         plan = Planner(backend, file_systems, datetime.now(UTC)).plan(options.request)
         staging = _staging_folder(options)
         try:
-            return ProcessRunner(
+            runner = ProcessRunner(
                 plan,
                 backend,
                 file_systems,
@@ -147,7 +153,13 @@ def run_process(options: LaunchOptions, backend: ProcessBackend, report: ReportP
                 staging=staging,
                 parent=parent_run_from_environment(),
                 report=report,
-            ).run()
+            )
+            with log_query_errors(options.error_log):
+                return runner.run()
+        except JobFailed:
+            if options.error_log.exists():
+                report(f"Spark's stack trace is in {options.error_log}")
+            raise
         finally:
             if session.is_open:
                 _clear_staging(file_systems, staging, plan)

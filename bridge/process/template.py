@@ -15,18 +15,23 @@ process:
   owner: you@example.com
   description: One sentence on the result.
 
-# Run parameters: :day in SQL, {{day}} in datasets and partitions.
-params:
-  day: {{type: date, required: true}}
+  # Base path of bare dataset names. Without it, the setting process.lake applies.
+  lake: {lake}
 
-inputs:
-  # Bare names are below the lake; other datasets need a path. pin: published, latest, a version, a pin, or live for
-  # files and tables without versions.
-  - {{dataset: orders, as: orders, pin: published}}
+# Run parameters: :day in SQL, {{day}} in datasets and partitions. Replace the default by required: true.
+params:
+  day: {{type: date, default: "2026-01-31"}}
+
+# Bare names are below the lake; other datasets need a path. pin: published, latest, a version, a pin, or live for
+# files and tables without versions. Replace the step `orders` by an input:
+# inputs:
+#   - {{dataset: orders, as: orders, pin: published}}
 
 steps:
+  - name: orders
+    sql: SELECT * FROM VALUES (1, 10.5), (1, 4.5), (2, 20.0) AS example(customer_id, amount)
   - name: daily
-    sql: SELECT customer_id, sum(amount) AS amount, :day AS day FROM orders WHERE day = :day GROUP BY customer_id
+    sql: SELECT customer_id, sum(amount) AS amount, :day AS day FROM orders GROUP BY customer_id
 
 outputs:
   - {{dataset: {output}, from: daily, format: parquet, partition_by: [day]}}
@@ -39,10 +44,12 @@ quality:
 """
 
 
-def render_template(name: str, file: str) -> str:
-    """Render the process file of a new process. Its output is named after the last part of the process name."""
+def render_template(name: str, file: str, lake: str) -> str:
+    """Render a process file that runs as it is. Its output is named after the last part of the process name."""
     _, _, last_part = name.strip(".").rpartition(".")
-    return TEMPLATE.format(name=_yaml_string(name), file=file, output=_yaml_string(last_part.replace("-", "_")))
+    return TEMPLATE.format(
+        name=_yaml_string(name), file=file, lake=_yaml_string(lake), output=_yaml_string(last_part.replace("-", "_"))
+    )
 
 
 def _yaml_string(text: str) -> str:

@@ -59,7 +59,7 @@ _MAX_BYTES = 1 << 20
 #: Characters that YAML can express but text columns cannot store.
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 #: Error types whose messages do not repeat the value.
-_TYPES_WITHOUT_VALUE = CONTAINER_TYPES | {"missing", "twice", "extra_forbidden"}
+_TYPES_WITHOUT_VALUE = CONTAINER_TYPES | {"missing", "twice", "extra_forbidden", "unknown_view"}
 
 
 def read_model(path: Path, model: type[M]) -> M:
@@ -106,7 +106,8 @@ def _unstorable_values(value: Any, key_path: KeyPath = ()) -> Iterator[tuple[Key
 
 def _format_error(model: type[BaseModel], error: Any, origins: dict[KeyPath, Origin], path: Path) -> str:
     """Format a validation error with its origin, its key and its value."""
-    key_path: KeyPath = tuple(error["loc"])
+    # The validators of a whole model know which of its keys is wrong.
+    key_path: KeyPath = (*error["loc"], *error.get("ctx", {}).get("key_path", ()))
     enclosing_paths = (key_path[:end] for end in range(len(key_path), -1, -1))
     origin = next(
         (origins[enclosing_path] for enclosing_path in enclosing_paths if enclosing_path in origins),

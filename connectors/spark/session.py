@@ -91,6 +91,33 @@ def _is_not_interrupt(record: logging.LogRecord) -> bool:
 
 
 @contextmanager
+def log_query_errors(file: Path) -> Iterator[None]:
+    """Write the errors that PySpark logs with their stack, as JSON, to a file instead of stderr."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    handler = logging.FileHandler(file, encoding="utf-8", delay=True)
+    original_handlers: dict[logging.Logger, list[logging.Handler]] = {}
+    for logger in _query_loggers():
+        original_handlers[logger] = logger.handlers
+        handler.setFormatter(next((original.formatter for original in logger.handlers), None))
+        logger.handlers = [handler]
+    try:
+        yield
+    finally:
+        for logger, handlers in original_handlers.items():
+            logger.handlers = handlers
+        handler.close()
+
+
+def _query_loggers() -> list[logging.Logger]:
+    """Return the loggers with which PySpark logs errors of queries; Spark 3.5 has none."""
+    try:
+        from pyspark.logger import PySparkLogger  # noqa: PLC0415 - an extra that only running a process needs
+    except ImportError:
+        return []
+    return [PySparkLogger.getLogger(name) for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger")]
+
+
+@contextmanager
 def _unchanged_interrupt_handler() -> Iterator[None]:
     """Restore the SIGINT handler that PySpark replaces.
 

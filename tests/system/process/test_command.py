@@ -152,6 +152,13 @@ def test_version_that_fails_changed_checks_stays_published(cli_with_service: Pro
     assert "failed check" not in listing
 
 
+def test_created_file_runs_as_it_is(cli: ProcessCli) -> None:
+    file = cli.base / "new.yaml"
+    assert cli.call("process", "init", "sales.daily", "--file", str(file))[0] == 0
+    code, out, err = cli.call("process", "run", str(file), "--master", "local[2]")
+    assert (code, "daily  version" in out, "2 rows" in out) == (0, True, True), err
+
+
 def test_unreachable_service_fails_run_before_writing(cli: ProcessCli) -> None:
     cli.url = "http://127.0.0.1:9"
     code, _, err = cli.run(process_yaml())
