@@ -50,16 +50,18 @@ def validate(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Process files")],
     output: OutputOption = OutputFormat.text,
 ) -> None:
-    """Validate process files; errors name file, line and key."""
-    from bridge.process.definition import ProcessDefinition
-    from bridge.settings.yaml_model import read_model
+    """Validate process files and their SQL without Spark; errors name file, line and key."""
+    from bridge.process.launcher import require_process_extra
+
+    require_process_extra()
+    from bridge.process.validation import read_valid_definition
     from connectors.errors import ConfigError
 
     names: list[str] = []
     problems: list[str] = []
     for file in files:
         try:
-            names.append(read_model(file, ProcessDefinition).process.name)
+            names.append(read_valid_definition(file).process.name)
         except ConfigError as error:
             problems += str(error).splitlines()
     answer = {"files": len(files), "processes": names, "problems": problems}

@@ -14,7 +14,7 @@ def column_problems(label: str, expected: Mapping[str, str], actual: Mapping[str
     for name, expected_type in expected.items():
         actual_type = types_by_name.get(name.lower())
         if actual_type is None:
-            problems.append(f"{label}: column {name} is missing{_suggestion(name, actual)}")
+            problems.append(f"{label}: column {name} is missing{suggest_column(name, actual)}")
         elif normalize_type(actual_type) != normalize_type(expected_type):
             problems.append(f"{label}: column {name} has type {actual_type}, expected {expected_type}")
     return problems
@@ -26,7 +26,7 @@ def normalize_type(type_: str) -> str:
     return _SPARK_TYPE_NAMES.get(compact_type, compact_type)
 
 
-def _suggestion(name: str, columns: Iterable[str]) -> str:
+def suggest_column(name: str, columns: Iterable[str]) -> str:
     """Suggest the column with the most similar name, or list all columns."""
     for match in difflib.get_close_matches(name, columns, 1):
         return f"; did you mean {match}?"

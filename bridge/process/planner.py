@@ -19,14 +19,12 @@ from bridge.process.input_resolver import InputResolver
 from bridge.process.manifest import VersionManifest, without_extended_tag
 from bridge.process.parameters import ParameterValue, bind_parameters, format_value, substitute
 from bridge.process.plan import Plan, PlannedInput, PlannedOutput
-from bridge.process.steps import PlannedStep, load_steps
+from bridge.process.steps import PlannedStep, load_steps, trace_steps
 from bridge.queries.publications import PublicationsQuery
 from bridge.queries.versions import ResolveVersionQuery
 from bridge.versions.results import Publication, ResolvedVersion
 from connectors.errors import ConfigError
 from connectors.spark.file_system import FileSystems
-from mappers.errors import InvalidSql
-from mappers.sql.lineage import missing_columns, trace_columns
 
 #: Maximum number of publications that are searched for a rollback.
 _MAX_PUBLICATIONS = 100
@@ -70,7 +68,7 @@ class Planner:
         output_names = {output.location: output.output.dataset for output in outputs}
         problems = [
             *contract_problems(inputs),
-            *sql_problems(steps, inputs),
+            *trace_steps(steps, _known_columns(inputs)).problems,
             *self._cycle_problems(inputs, output_names),
         ]
         if problems:
@@ -247,6 +245,10 @@ def resolve_outputs(
     return resolved_outputs
 
 
+def _known_columns(inputs: Iterable[PlannedInput]) -> dict[str, list[str]]:
+    return {planned.input.as_: list(planned.columns) for planned in inputs if planned.columns}
+
+
 def contract_problems(inputs: Iterable[PlannedInput]) -> list[str]:
     """List missing columns, and columns with unexpected types, of all inputs."""
     problems = []
@@ -254,30 +256,6 @@ def contract_problems(inputs: Iterable[PlannedInput]) -> list[str]:
         if planned_input.columns:
             label = f"inputs.{planned_input.input.as_} ({planned_input.location})"
             problems += column_problems(label, planned_input.input.columns, planned_input.columns)
-    return problems
-
-
-def sql_problems(steps: Iterable[PlannedStep], inputs: Iterable[PlannedInput]) -> list[str]:
-    """List the nonexistent columns that the SQL of steps refers to. Views whose columns are not known are skipped."""
-    schemas: dict[str, list[str]] = {
-        planned_input.input.as_.lower(): list(planned_input.columns)
-        for planned_input in inputs
-        if planned_input.columns
-    }
-    problems: list[str] = []
-    for planned_step in steps:
-        step, sql = planned_step.step, planned_step.sql
-        if sql is None:
-            if step.columns:
-                schemas[step.name.lower()] = list(step.columns)
-            continue
-        column_errors = missing_columns(sql, schemas)
-        problems += [f"steps.{step.name}: {error}" for error in column_errors]
-        if not column_errors and all(name.lower() in schemas for name in planned_step.reads):
-            try:
-                schemas[step.name.lower()] = list(trace_columns(sql, schemas).columns)
-            except InvalidSql as error:
-                problems.append(f"steps.{step.name}: {error}")
     return problems
 
 

@@ -2,7 +2,7 @@
 
 import ast
 import importlib.util
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import NamedTuple
@@ -10,7 +10,8 @@ from typing import NamedTuple
 from bridge.process.definition import ProcessDefinition, Step
 from connectors.errors import ConfigError
 from mappers.errors import InvalidSql
-from mappers.sql.parser import referenced_views
+from mappers.sql.lineage import missing_columns, trace_columns
+from mappers.sql.parser import referenced_parameters, referenced_views
 
 
 class PlannedStep(NamedTuple):
@@ -34,7 +35,9 @@ def load_steps(definition: ProcessDefinition, folder: Path) -> tuple[list[Planne
     steps_by_name: dict[str, PlannedStep] = {}
     for step in definition.steps:
         try:
-            steps_by_name[step.name] = _load_step(step, folder, view_names)
+            planned_step = steps_by_name[step.name] = _load_step(step, folder, view_names)
+            if planned_step.sql is not None:
+                check_parameters(planned_step.sql, definition)
         except (ConfigError, InvalidSql) as error:
             problems.append(f"steps.{step.name}: {error}")
     sorter: TopologicalSorter[str] = TopologicalSorter()
@@ -45,6 +48,33 @@ def load_steps(definition: ProcessDefinition, folder: Path) -> tuple[list[Planne
     except CycleError as error:
         _, cycle = error.args
         return [], [*problems, f"steps: {' -> '.join(reversed(cycle))} is a cycle"]
+
+
+class TracedSteps(NamedTuple):
+    """Columns of the views whose columns are known, by name in lower case, and the problems of the steps."""
+
+    columns: dict[str, list[str]]
+    problems: list[str]
+
+
+def trace_steps(steps: Iterable[PlannedStep], input_columns: Mapping[str, Sequence[str]]) -> TracedSteps:
+    """Derive the columns of steps, and find nonexistent columns. Views whose columns are not known are skipped."""
+    columns_by_view = {name.lower(): list(columns) for name, columns in input_columns.items()}
+    problems: list[str] = []
+    for planned_step in steps:
+        step, sql = planned_step.step, planned_step.sql
+        if sql is None:
+            if step.columns:
+                columns_by_view[step.name.lower()] = list(step.columns)
+            continue
+        column_errors = missing_columns(sql, columns_by_view)
+        problems += [f"steps.{step.name}: {error}" for error in column_errors]
+        if not column_errors and all(name.lower() in columns_by_view for name in planned_step.reads):
+            try:
+                columns_by_view[step.name.lower()] = list(trace_columns(sql, columns_by_view).columns)
+            except InvalidSql as error:
+                problems.append(f"steps.{step.name}: {error}")
+    return TracedSteps(columns_by_view, problems)
 
 
 def upstream_names(steps: Iterable[PlannedStep], names: Iterable[str]) -> set[str]:
@@ -58,6 +88,14 @@ def upstream_names(steps: Iterable[PlannedStep], names: Iterable[str]) -> set[st
             upstream.add(name)
             pending += reads_by_step.get(name, ())
     return upstream
+
+
+def check_parameters(sql: str, definition: ProcessDefinition) -> None:
+    """Raise ConfigError if a query uses a parameter that the process does not declare."""
+    undeclared_names = sorted(referenced_parameters(sql) - definition.params.keys())
+    if undeclared_names:
+        names = ", ".join(f":{name}" for name in undeclared_names)
+        raise ConfigError(f"uses undeclared parameter {names}; declared: {', '.join(definition.params) or 'none'}")
 
 
 def _load_step(step: Step, folder: Path, view_names: Mapping[str, str]) -> PlannedStep:

@@ -88,6 +88,11 @@ def read_model(path: Path, model: type[M]) -> M:
     return instance
 
 
+def read_origins(path: Path) -> dict[KeyPath, Origin]:
+    """Return the file and line of each key of a YAML file that `read_model` has accepted."""
+    return parse_yaml(path, path.read_text(encoding="utf-8")).origins
+
+
 def _unstorable_values(value: Any, key_path: KeyPath = ()) -> Iterator[tuple[KeyPath, str]]:
     """Yield path and message of every value that no store accepts; one such value would block its whole batch."""
     if isinstance(value, dict):

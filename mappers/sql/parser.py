@@ -153,6 +153,11 @@ def referenced_views(sql: str) -> frozenset[str]:
         raise InvalidSql("line 1, column 1: the query is nested too deeply") from None
 
 
+def referenced_parameters(sql: str) -> frozenset[str]:
+    """List the named parameters of a query, such as `day` for `:day`; raises InvalidSql if it is not one query."""
+    return frozenset(node.name for node in parse_query(sql).find_all(exp.Placeholder) if node.name)
+
+
 def views_in(query: exp.Expression) -> frozenset[str]:
     """List the views that a query reads, in lower case; its common table expressions are not included."""
     views: set[str] = set()
