@@ -142,11 +142,13 @@ def lint(
 ) -> None:
     """Report problems in JIL: syntax, conditions, jobs that never start, boxes that never end."""
     from bridge.intake.autosys_scan import read_job_catalog
+    from mappers.legacy.jil.definition_checks import incomplete_definitions
     from mappers.legacy.jil.lint import lint as find_problems
 
     catalog = read_job_catalog(files)
     problems = sorted(
-        [*catalog.problems, *find_problems(catalog, instance)], key=lambda problem: (problem.file, problem.line)
+        [*catalog.problems, *find_problems(catalog, instance), *incomplete_definitions(catalog)],
+        key=lambda problem: (problem.file, problem.line),
     )
     error_count = sum(problem.level == "error" for problem in problems)
     warning_count = len(problems) - error_count

@@ -121,7 +121,7 @@ def test_lint_reports_skipped_files_of_folder(
     folder.mkdir()
     for number, name in enumerate(names):
         (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_text(f"insert_job: J{number}\n", encoding="utf-8")
+        (folder / name).write_text(f"insert_job: J{number}\ncommand: x\nmachine: m\n", encoding="utf-8")
     problems = workspace.run_json("autosys", "lint", str(folder), code=code)["problems"]
     messages = [f": {problem['level']}: {problem['said']}" for problem in problems]  # type: ignore[attr-defined]
     assert messages == expected
@@ -302,7 +302,7 @@ def test_history_reports_missing_file(workspace: Workspace) -> None:
 def test_lint_exits_with_1_on_errors(workspace: Workspace) -> None:
     result = workspace.run("autosys", "lint", workspace.file("a.jil", ESTATE + "condition: s(GONE)\n"))
     assert result.exit_code == 1
-    assert result.stdout.splitlines()[-1] == "3 jobs, 2 errors, 1 warnings"
+    assert result.stdout.splitlines()[-1] == "3 jobs, 2 errors, 3 warnings"
     assert workspace.run("autosys", "lint", workspace.file("b.jil", ESTATE)).exit_code == 0
 
 

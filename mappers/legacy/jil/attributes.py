@@ -1,5 +1,6 @@
 """JIL subcommands and attributes."""
 
+import difflib
 import re
 
 #: Known subcommands: operations on types of objects.
@@ -110,6 +111,16 @@ def is_subcommand(name: str) -> bool:
     return _SUBCOMMAND.fullmatch(name) is not None or (
         name not in ATTRIBUTES and _OTHER_SUBCOMMAND.fullmatch(name) is not None
     )
+
+
+def similar_attribute(attribute: str) -> str | None:
+    """Return the known attribute with the most similar name, if any is similar.
+
+    Only names with the same first letter and about the same length are compared, because a file may contain thousands
+    of unknown attributes.
+    """
+    candidates = [name for name in ATTRIBUTES if name[0] == attribute[0] and abs(len(name) - len(attribute)) <= 2]
+    return next(iter(difflib.get_close_matches(attribute, sorted(candidates), 1, cutoff=0.8)), None)
 
 
 def is_valid_attribute(attribute: str, subcommand: str) -> bool:

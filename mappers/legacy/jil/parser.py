@@ -12,6 +12,7 @@ from mappers.legacy.jil.attributes import (
     TEXT_ATTRIBUTES,
     is_subcommand,
     is_valid_attribute,
+    similar_attribute,
 )
 from mappers.redaction import redact_command
 
@@ -212,7 +213,9 @@ class _JilParser:
         for attribute in self._attributes:
             if not is_valid_attribute(attribute.name, self._subcommand):
                 object_type = self._subcommand.partition("_")[2].replace("_", " ")
-                message = f"{attribute.name} is not a known attribute of a {object_type}: kept as it is"
+                suggestion = similar_attribute(attribute.name)
+                hint = f"; did you mean {suggestion}?" if suggestion and suggestion != attribute.name else ""
+                message = f"{attribute.name} is not a known attribute of a {object_type}{hint}: kept as it is"
                 self._report(attribute.line, "warning", message)
             if attribute.has_unbalanced_quotes:
                 self._report(attribute.line, "warning", f"unbalanced quotes in {attribute.name}: kept as it is")
