@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bridge.cli.options import Config, load_settings
+from bridge.cli.options import Config, load_settings, parse_time
 
 if TYPE_CHECKING:
     from bridge.intake.source import EventSource, IntakeReport
@@ -46,7 +46,7 @@ def pull(
     with ExitStack() as stack:
         writer = stack.enter_context(closing(make_writer(settings)))
         log_source: EventSource = make_marquez_log_importer(
-            settings, marquez_settings, writer, _parse_since(since), lookback
+            settings, marquez_settings, writer, parse_time("--since", since), lookback
         )
         stack.enter_context(closing(log_source))
         sources = {"events": log_source}
@@ -101,16 +101,3 @@ def _import_new_events(log_source: "EventSource", interval_seconds: float) -> No
             reporter.print_report(report)
 
     poll_until_stopped(log_source, interval_seconds, print_unless_empty, reporter.print_retry, threading.Event())
-
-
-def _parse_since(since: str | None) -> int | None:
-    """Parse the option --since to microseconds since the epoch."""
-    from mappers.timestamps import parse_timestamp
-
-    if since is None:
-        return None
-    try:
-        micros, _ = parse_timestamp(since)
-    except ValueError as error:
-        raise typer.BadParameter(f"--since {since}: not a timestamp (example: 2026-11-01T00:00:00Z)") from error
-    return micros

@@ -62,6 +62,19 @@ def dataset_parameters(namespace: str, name: str | None) -> dict[str, str]:
     return {"name": namespace} if name is None else {"namespace": namespace, "name": name}
 
 
+def parse_time(option: str, text: str | None) -> int | None:
+    """Parse the value of an option, which is in UTC unless it has a time zone, to microseconds since the epoch."""
+    from mappers.timestamps import parse_timestamp
+
+    if text is None:
+        return None
+    try:
+        micros, _ = parse_timestamp(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"{option} {text}: not a timestamp (example: 2026-11-01T00:00:00Z)") from error
+    return micros
+
+
 def load_settings(config: list[Path] | None) -> "Settings":
     """Load the settings. Imports the loader only when a command runs."""
     from bridge.settings.loader import load_settings

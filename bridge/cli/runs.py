@@ -5,15 +5,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bridge.cli.options import ApiKey, Config, Url
+from bridge.cli.options import ApiKey, Config, Url, parse_time
 from bridge.cli.output import MORE_RESULTS, OutputFormat, OutputOption, echo, escape, print_json
 from bridge.cli.query import QueryRunner
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from bridge.queries.query import Page
     from bridge.queries.runs import RunRecord
 
-_COLUMNS = "{:<19}  {:<10}  {:>8}  {:>12}  {}"
+_COLUMNS = "{:<19}  {:<10}  {:>8}  {:>4}  {:>12}  {:<36}  {}"
 _DERIVED = (
     "* derived: FAILED* reported COMPLETE, but its last action failed; UNKNOWN* reported no end before its"
     " application ended"
@@ -24,7 +26,16 @@ def runs(
     namespace: Annotated[str | None, typer.Argument(help="Job namespace (default: all jobs)")] = None,
     name: Annotated[str | None, typer.Argument(help="Job name")] = None,
     limit: Annotated[int, typer.Option(min=1, max=1_000, help="Maximum number of runs, and of steps per run")] = 20,
+    job: Annotated[
+        str | None, typer.Option(help="Only runs of jobs with this name, in any namespace", metavar="NAME")
+    ] = None,
     failed: Annotated[bool, typer.Option("--failed", help="Only failed runs")] = False,
+    since: Annotated[
+        str | None, typer.Option(help="Only runs that started at this time or later (UTC)", metavar="TIME")
+    ] = None,
+    until: Annotated[
+        str | None, typer.Option(help="Only runs that started before this time (UTC)", metavar="TIME")
+    ] = None,
     steps: Annotated[bool, typer.Option("--steps", help="Show the steps (Spark actions) of each run")] = False,
     output: OutputOption = OutputFormat.text,
     config: Config = None,
@@ -34,16 +45,22 @@ def runs(
     """List runs, newest first, of all logical jobs or of one job."""
     if (namespace is None) != (name is None):
         raise typer.BadParameter("specify both NAMESPACE and NAME of a job, or neither")
+    if job is not None and name is not None:
+        raise typer.BadParameter("specify NAMESPACE and NAME of a job, or --job, but not both")
     if steps and name is None:
         raise typer.BadParameter("--steps requires NAMESPACE and NAME of a job")
     from bridge.queries.runs import JobRunsQuery, RunsQuery
 
-    runner = QueryRunner(config, url, api_key)
+    since_time, until_time = _parse_datetime("--since", since), _parse_datetime("--until", until)
+    query: RunsQuery | JobRunsQuery
     if name is None:
-        history = runner.run_or_exit(RunsQuery(limit=limit, failed=failed))
+        query = RunsQuery(job=job, failed=failed, since=since_time, until=until_time, limit=limit)
     else:
-        query = JobRunsQuery(namespace=namespace, name=name, limit=limit, failed=failed, steps=limit if steps else 0)
-        history = runner.run_or_exit(query)
+        query = JobRunsQuery(
+            namespace=namespace, name=name, failed=failed, since=since_time, until=until_time,
+            steps=limit if steps else 0, limit=limit,
+        )  # fmt: skip
+    history = QueryRunner(config, url, api_key).run_or_exit(query)
     if output is OutputFormat.json:
         for run in history.items:
             print_json(run)
@@ -52,12 +69,19 @@ def runs(
         echo(line)
 
 
+def _parse_datetime(option: str, text: str | None) -> "datetime | None":
+    from mappers.timestamps import to_datetime
+
+    micros = parse_time(option, text)
+    return None if micros is None else to_datetime(micros)
+
+
 def _table_lines(history: "Page[RunRecord]") -> Iterator[str]:
     runs = history.items
     if not runs:
         echo("no runs", err=True)
         return
-    yield _COLUMNS.format("STARTED (UTC)", "STATUS", "DURATION", "ROWS WRITTEN", "JOB")
+    yield _COLUMNS.format("STARTED (UTC)", "STATUS", "DURATION", "EXIT", "ROWS WRITTEN", "RUN", "JOB")
     for run in runs:
         yield from _run_lines(run, f"{run.namespace} {run.job}")
         for step in run.steps:
@@ -77,7 +101,9 @@ def _run_lines(run: "RunRecord", job: str) -> Iterator[str]:
     duration = "" if run.duration_seconds is None else _format_duration(round(run.duration_seconds * 1_000_000))
     rows = "" if run.rows_written is None else str(run.rows_written)
     activity = "" if run.end_ts else f"   (last activity {_format_time(run.last_activity_ts)})"
-    yield _COLUMNS.format(_format_time(run.start_ts), status, duration, rows, escape(job)) + activity
+    exit_code = "" if run.exit_code is None else run.exit_code
+    columns = (_format_time(run.start_ts), status, duration, exit_code, rows, run.run_id, escape(job))
+    yield _COLUMNS.format(*columns) + activity
     error = next((line for line in (run.error_message or "").splitlines() if line.strip()), None)
     if error:
         yield _truncate(escape(f"    {error.strip()}"))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 from uuid import UUID
 
 import typer
@@ -10,13 +10,6 @@ import typer
 from bridge.cli.options import ApiKey, Config, Url
 from bridge.cli.output import OutputFormat, OutputOption, echo, escape, print_result
 from bridge.cli.query import QueryRunner
-
-if TYPE_CHECKING:
-    from bridge.queries.dataset import DatasetResult
-    from bridge.queries.processes import JobResult
-    from bridge.queries.runs import DatasetUsageResult, RunDetailsResult
-    from bridge.queries.versions import VersionResult
-    from bridge.store.references import NodeReference
 
 
 def show(
@@ -44,6 +37,7 @@ def show(
 
 def _find_result(runner: QueryRunner, namespace: str, name: str | None, *, job: bool) -> tuple[Any, Iterator[str]]:
     """Find a dataset, job or run, and return it with its lines of text."""
+    from bridge.cli.show_text import dataset_lines, job_lines, run_lines
     from bridge.errors import NotFound
     from bridge.queries.dataset import DatasetQuery
     from bridge.queries.processes import JobQuery
@@ -51,21 +45,21 @@ def _find_result(runner: QueryRunner, namespace: str, name: str | None, *, job: 
 
     if name is None and _is_uuid(namespace):
         run = runner.run_or_exit(RunQuery(id=namespace))
-        return run, _run_lines(run)
+        return run, run_lines(run)
     if name is None:
         dataset = runner.run_or_exit(DatasetQuery(name=namespace))
-        return dataset, _dataset_lines(dataset)
+        return dataset, dataset_lines(dataset)
     if not job:
         with suppress(NotFound):
             dataset = runner.run(DatasetQuery(namespace=namespace, name=name))
-            return dataset, _dataset_lines(dataset)
+            return dataset, dataset_lines(dataset)
     try:
         job_result = runner.run(JobQuery(namespace=namespace, name=name))
     except NotFound as error:
         types = "job" if job else "dataset or job"
         echo(escape(f"error: no {types} {name!r} in namespace {namespace!r} in the store"), err=True)
         raise typer.Exit(1) from error
-    return job_result, _job_lines(job_result)
+    return job_result, job_lines(job_result)
 
 
 def _is_uuid(text: str) -> bool:
@@ -74,101 +68,3 @@ def _is_uuid(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _dataset_lines(dataset: "DatasetResult") -> Iterator[str]:
-    yield f"dataset {dataset.namespace} {dataset.name}"
-    yield from _fact_lines(
-        id=dataset.id, description=dataset.description, owners=dataset.owners, format=dataset.format
-    )
-    yield from _fact_lines(status=dataset.status, known_since=dataset.created_at, last_event=dataset.updated_at)
-    yield from _reference_lines("also known as", dataset.aliases)
-    yield from _reference_lines("renamed from", dataset.renamed_from)
-    yield from _reference_lines("renamed to", dataset.renamed_to)
-    yield from _governance_lines(dataset.governance or {})
-    yield from _fact_lines(sla=dataset.sla, facets=sorted(dataset.facets))
-    if dataset.fields:
-        yield "  columns:"
-        width = max(len(field.name) + 2 * field.depth for field in dataset.fields)
-        for field in dataset.fields:
-            description = f"   {field.description}" if field.description else ""
-            yield f"    {'  ' * field.depth}{field.name:<{width - 2 * field.depth}}  {field.type or ''}{description}"
-    if dataset.versions:
-        yield "  newest versions:"
-        yield from map(_version_line, dataset.versions)
-
-
-_SHOWN_ELSEWHERE = frozenset({"asset", "description", "owners", "columns", "syncEnabled"})
-
-
-def _governance_lines(governance: dict[str, Any]) -> Iterator[str]:
-    """Yield governance metadata that is not shown elsewhere."""
-    if governance:
-        yield f"  governed by the asset {governance.get('asset', '?')}:"
-    for key in sorted(governance.keys() - _SHOWN_ELSEWHERE):
-        value = governance[key]
-        is_string_list = isinstance(value, list) and all(isinstance(item, str) for item in value)
-        yield f"    {key}: {', '.join(value) if is_string_list else value}"
-
-
-def _version_line(version: "VersionResult") -> str:
-    counts = (("rows", version.rows), ("bytes", version.bytes), ("files", version.files))
-    sizes = "".join(f", {count} {unit}" for unit, count in counts if count is not None)
-    by = f" by {version.job.namespace} {version.job.name}" if version.job else ""
-    latest = " (latest)" if version.latest else ""
-    return f"    {version.tag}  {version.produced_at}{by}{sizes}{latest}"
-
-
-def _job_lines(job: "JobResult") -> Iterator[str]:
-    yield f"job {job.namespace} {job.name}"
-    kind = " ".join(part for part in (job.technology, job.job_type, job.processing_type) if part)
-    yield from _fact_lines(id=job.id, kind=kind, description=job.description, owners=job.owners)
-    yield from _fact_lines(known_since=job.created_at, last_event=job.updated_at)
-    yield from _reference_lines("parent jobs", job.parents)
-    yield from _reference_lines("last read", job.inputs)
-    yield from _reference_lines("last wrote", job.outputs)
-    yield from _fact_lines(sla=job.sla, facets=sorted(job.facets))
-    if job.runs:
-        yield "  newest runs (more: `runs`):"
-        yield from (f"    {run.start_ts}  {run.status:<9}  {run.run_id}" for run in job.runs)
-
-
-def _run_lines(details: "RunDetailsResult") -> Iterator[str]:
-    run = details.run
-    yield f"run {run.run_id}"
-    yield from _reference_lines("of job", [details.job])
-    status = run.status + (" (derived)" if run.status_derived else "")
-    yield from _fact_lines(status=status, began=run.start_ts, ended=run.end_ts, error=run.error_message)
-    yield from _fact_lines(nominal=" to ".join(part for part in (details.nominal_start, details.nominal_end) if part))
-    if details.parent_job:
-        yield from _reference_lines(f"in run {details.parent_run_id} of", [details.parent_job])
-    yield from _usage_lines("read", details.inputs)
-    yield from _usage_lines("wrote", details.outputs)
-    if run.steps:
-        yield "  steps:"
-        yield from (f"    {step.start_ts}  {step.status:<9}  {step.run_id}  {step.step}" for step in run.steps)
-    yield from (f"  checked: {result.name} {result.column or ''} {result.status}" for result in details.quality)
-    yield from _fact_lines(producer=details.producer, facets=sorted(details.facets))
-
-
-def _usage_lines(verb: str, usages: "list[DatasetUsageResult]") -> Iterator[str]:
-    if usages:
-        yield f"  {verb}:"
-    for usage in usages:
-        version = f"  version {usage.version}" if usage.version else ""
-        rows = f"  {usage.rows} rows" if usage.rows is not None else ""
-        yield f"    {usage.dataset.namespace} {usage.dataset.name}{version}{rows}"
-
-
-def _reference_lines(label: str, nodes: "list[NodeReference]") -> Iterator[str]:
-    if nodes:
-        yield f"  {label}:"
-        yield from (f"    {node.namespace} {node.name}" for node in nodes)
-
-
-def _fact_lines(**facts: object) -> Iterator[str]:
-    """Yield a line for each fact that has a value."""
-    for name, value in facts.items():
-        if value:
-            display_value = ", ".join(value) if isinstance(value, list) else value
-            yield f"  {name.replace('_', ' ')}: {display_value}"

@@ -7,7 +7,7 @@ import msgspec
 
 from bridge.clock import now_micros
 from bridge.errors import NotFound
-from bridge.queries.facets import read_received_facets
+from bridge.queries.facets import owner_names, read_received_facets
 from bridge.queries.query import Cursor, Limit, Page, Query, QueryContext, paginate, parse_cursor
 from bridge.queries.runs import RunRecord, run_record
 from bridge.queries.subject import JobSubjectQuery
@@ -73,8 +73,9 @@ class JobQuery(JobSubjectQuery[JobResult], frozen=True, kw_only=True):
             _PROCESS, org, job
         )
         name = graph.job_name(job)
+        facets = read_received_facets(ctx, job)
         parents = {parent for (parent,) in db.fetch_all(_PARENTS, org, job) if parent != job}
-        runs = recent_runs(db, org, _SHOWN_RUNS, job=job)
+        runs = recent_runs(db, org, _SHOWN_RUNS, jobs=[job])
         rows = db.fetch_for_ids(_WITH_DESCENDANTS, [run.run_id for run in runs], org)
         run_ids = [run for (run,) in rows]
         return JobResult(
@@ -86,14 +87,14 @@ class JobQuery(JobSubjectQuery[JobResult], frozen=True, kw_only=True):
             job_type=job_type,
             processing_type=processing_type,
             description=description,
-            owners=read_owners(db, org, [job]).get(job, []),
+            owners=sorted({*read_owners(db, org, [job]).get(job, []), *owner_names(facets)}),
             created_at=created_at,
             updated_at=updated_at,
             parents=_sorted_references(parents, graph.job_names(parents)),
             inputs=_used_datasets(ctx, "ol_run_input", run_ids),
             outputs=_used_datasets(ctx, "ol_run_output", run_ids),
             sla=read_slas(db, org, [job]).get(job),
-            facets=read_received_facets(ctx, job),
+            facets=facets,
             runs=[run_record(ctx, run) for run in runs],
         )
 
@@ -160,7 +161,7 @@ _decoder = msgspec.json.Decoder(_DefinitionFile)
 
 def _registered_process(ctx: QueryContext, definition: RegisteredDefinition, owners: list[str]) -> RegisteredProcess:
     section = _declared_process(definition.definition)
-    last_run = next(iter(recent_runs(ctx.db, ctx.org, 1, job=definition.process)), None)
+    last_run = next(iter(recent_runs(ctx.db, ctx.org, 1, jobs=[definition.process])), None)
     return RegisteredProcess(
         id=format_id(definition.process),
         namespace=definition.namespace,

@@ -1,5 +1,6 @@
 """Queries: runs, runs of a job, and one run."""
 
+from datetime import UTC, datetime
 from typing import Annotated
 
 import msgspec
@@ -10,11 +11,37 @@ from bridge.queries.quality import CheckResult, check_results_of_run
 from bridge.queries.query import MAX_PAGE_SIZE, Cursor, Limit, Page, Query, QueryContext, paginate, parse_cursor
 from bridge.queries.subject import JobSubjectQuery
 from bridge.store.references import NodeReference, format_id, iso_or_none, node_reference, parse_id
-from bridge.store.run_history import FIRST_PAGE, RunHistoryEntry, find_run, recent_runs, recent_steps
+from bridge.store.run_history import (
+    FIRST_PAGE,
+    RunHistoryEntry,
+    find_jobs,
+    find_run,
+    recent_runs,
+    recent_steps,
+)
 from mappers.canonical.identity import run_id
 from mappers.logical_job import step_name
+from mappers.timestamps import from_datetime
 
 FailedField = Annotated[bool, msgspec.Meta(description="Only failed runs.")]
+JobNameField = Annotated[
+    str, msgspec.Meta(description="Only runs of jobs with this name, in any namespace.", min_length=1)
+]
+_TIME_SCHEMA = {"format": "date-time"}
+SinceField = Annotated[
+    datetime | None,
+    msgspec.Meta(
+        description="Only runs that started then or later; UTC unless it has a time zone.",
+        extra_json_schema=_TIME_SCHEMA,
+    ),
+]
+UntilField = Annotated[
+    datetime | None,
+    msgspec.Meta(
+        description="Only runs that started before then; UTC unless it has a time zone.",
+        extra_json_schema=_TIME_SCHEMA,
+    ),
+]
 
 
 class RunRecord(msgspec.Struct, frozen=True):
@@ -36,19 +63,27 @@ class RunRecord(msgspec.Struct, frozen=True):
     #: The newest steps of a run, up to the requested number, and whether there are more.
     steps: list["RunRecord"] = []
     more_steps: bool = False
+    #: Exit code of the command, if the producer reports it.
+    exit_code: int | None = None
 
 
 class RunsQuery(Query[Page[RunRecord]], frozen=True, kw_only=True):
-    """Runs of all logical jobs, newest first."""
+    """Runs of all logical jobs, or of the jobs with a name, newest first."""
 
     path = "/runs"
     result_type = Page[RunRecord]
+    job: JobNameField | None = None
     failed: FailedField = False
+    since: SinceField = None
+    until: UntilField = None
     limit: Limit = 50
     after: Cursor = None
 
     def run(self, ctx: QueryContext) -> Page[RunRecord]:
-        return _run_page(ctx, None, failed=self.failed, limit=self.limit, cursor=self.after)
+        jobs = None if self.job is None else find_jobs(ctx.db, ctx.org, self.job)
+        if jobs == []:
+            raise NotFound(f"no job {self.job!r} in the store")
+        return _run_page(ctx, self, jobs)
 
 
 class JobRunsQuery(JobSubjectQuery[Page[RunRecord]], frozen=True, kw_only=True):
@@ -57,23 +92,34 @@ class JobRunsQuery(JobSubjectQuery[Page[RunRecord]], frozen=True, kw_only=True):
     path = "/runs"
     result_type = Page[RunRecord]
     failed: FailedField = False
+    since: SinceField = None
+    until: UntilField = None
     steps: Annotated[int, msgspec.Meta(ge=0, le=MAX_PAGE_SIZE, description="Maximum number of steps per run.")] = 0
     limit: Limit = 50
     after: Cursor = None
 
     def run(self, ctx: QueryContext) -> Page[RunRecord]:
-        job = self.job_id(ctx)
-        return _run_page(ctx, job, failed=self.failed, limit=self.limit, cursor=self.after, max_steps=self.steps)
+        return _run_page(ctx, self, [self.job_id(ctx)], self.steps)
 
 
 def _run_page(
-    ctx: QueryContext, job: bytes | None, *, failed: bool, limit: int, cursor: str | None, max_steps: int = 0
+    ctx: QueryContext, query: RunsQuery | JobRunsQuery, jobs: list[bytes] | None, max_steps: int = 0
 ) -> Page[RunRecord]:
-    """Read a page of the runs of a job, or of all logical jobs."""
-    after = parse_cursor(cursor, tuple[int, bytes]) or FIRST_PAGE
-    entries = recent_runs(ctx.db, ctx.org, limit + 1, job=job, failed=failed, cursor=after)
-    page, next_cursor = paginate(entries, limit, lambda entry: (entry.started_at, bytes(entry.run_id)))
+    """Read a page of the runs of some jobs, or of all logical jobs."""
+    after = parse_cursor(query.after, tuple[int, bytes]) or FIRST_PAGE
+    entries = recent_runs(
+        ctx.db, ctx.org, query.limit + 1, jobs=jobs, failed=query.failed,
+        since=_to_micros(query.since), until=_to_micros(query.until), cursor=after,
+    )  # fmt: skip
+    page, next_cursor = paginate(entries, query.limit, lambda entry: (entry.started_at, bytes(entry.run_id)))
     return Page([run_record(ctx, entry, max_steps=max_steps) for entry in page], next_cursor)
+
+
+def _to_micros(time: datetime | None) -> int | None:
+    """Convert a time, which is in UTC unless it has a time zone, to microseconds since the epoch."""
+    if time is None:
+        return None
+    return from_datetime(time if time.tzinfo else time.replace(tzinfo=UTC))
 
 
 def run_record(
@@ -96,6 +142,7 @@ def run_record(
         step_name(ctx.rule, run.job, application.job, run.output_name) if application else None,
         [run_record(ctx, step, application=run) for step in step_entries[:max_steps]],
         len(step_entries) > max_steps,
+        run.exit_code,
     )
 
 

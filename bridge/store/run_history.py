@@ -1,9 +1,15 @@
 """Reads the runs of all logical jobs, the runs of one job, or the steps of a run."""
 
+from collections.abc import Sequence
+from heapq import merge
+from itertools import islice
 from typing import Any, NamedTuple
+
+import msgspec
 
 from bridge.store.database import Database
 from bridge.store.visible_versions import written_versions_sql
+from mappers.canonical.identity import NO_ID
 from mappers.logical_job import ACTION_TYPES
 from mappers.openlineage.names import canonical_job_name
 
@@ -22,15 +28,15 @@ _RUNS_OF_LOGICAL_JOBS = f"""
 ol_run r CROSS JOIN ol_job j
 WHERE r.org_id = j.org_id AND r.job_id = j.job_id AND NOT {IS_STEP_SQL} AND NOT {_IS_PROCESS_APPLICATION}
 """
-_RUNS_OF_JOB = "ol_run r WHERE r.job_id = ?5"
+_RUNS_OF_JOB = "ol_run r WHERE r.job_id = ?7"
 _RUNS_OF_STEPS = f"""
 ol_run r JOIN ol_job j ON j.org_id = r.org_id AND j.job_id = r.job_id
-WHERE (r.parent_run_id = ?5 OR r.parent_run_id IN (SELECT a.run_id FROM ol_run a WHERE a.parent_run_id = ?5))
+WHERE (r.parent_run_id = ?7 OR r.parent_run_id IN (SELECT a.run_id FROM ol_run a WHERE a.parent_run_id = ?7))
   AND {_IS_ACTION}
 """
 _FAILED = "'FAILED' = (SELECT o.status FROM run_outcome o WHERE o.org_id = r.org_id AND o.run_id = r.run_id)"
 _PAGE = """
-SELECT r.run_id, r.started_at FROM {source} AND r.org_id = ?1 AND r.started_at IS NOT NULL
+SELECT r.run_id, r.started_at FROM {source} AND r.org_id = ?1 AND r.started_at IS NOT NULL AND r.started_at >= ?5
   AND (r.started_at < ?3 OR (r.started_at = ?3 AND r.run_id < ?4))
 ORDER BY r.started_at DESC, r.run_id DESC LIMIT ?2
 """
@@ -53,10 +59,14 @@ JOIN ol_dataset d ON d.org_id = t.org_id AND d.dataset_id = t.dataset_id
 JOIN ol_dataset h ON h.org_id = d.org_id AND h.dataset_id = d.class_id
 WHERE t.org_id = p.org_id AND t.run_id = p.run_id
 """
+_EXIT_CODE = """
+SELECT x.body FROM facet x
+WHERE x.org_id = p.org_id AND x.owner_id = p.run_id AND x.about_id = ?6 AND x.name = 'exitCode'
+"""
 _RUNS = f"""
 SELECT p.run_id, p.run_uuid, n.namespace_uri, j.name, p.status, p.status_derived, p.start_ts, p.end_ts,
   o.ended_at - page.started_at AS duration_us, p.last_activity_ts, ({_ROWS_WRITTEN}) AS rows_written, p.error_message,
-  ({_OUTPUT_NAME}) AS output_name, page.started_at
+  ({_OUTPUT_NAME}) AS output_name, page.started_at, ({_EXIT_CODE}) AS exit_code
 FROM ({{page}}) page
 JOIN process_run p ON p.org_id = ?1 AND p.run_id = page.run_id
 JOIN run_outcome o ON o.org_id = p.org_id AND o.run_id = p.run_id
@@ -65,6 +75,8 @@ JOIN ol_namespace n ON n.org_id = j.org_id AND n.namespace_id = j.namespace_id
 ORDER BY page.started_at DESC, p.run_id DESC
 """
 _JOB = "SELECT job_id FROM ol_job WHERE org_id = ?1 AND job_id = ?2"
+_NAMESPACES = "SELECT namespace_uri FROM ol_namespace WHERE org_id = ?1"
+_JOBS = "SELECT job_id FROM ol_job WHERE org_id = ?1 AND job_id {ids}"
 
 
 class RunHistoryEntry(NamedTuple):
@@ -87,11 +99,13 @@ class RunHistoryEntry(NamedTuple):
     error_message: str | None
     output_name: str | None
     started_at: int
+    exit_code: int | None
 
 
 #: The last run of the previous page: its start in microseconds and its id.
 RunCursor = tuple[int, bytes]
 FIRST_PAGE: RunCursor = ((1 << 63) - 1, b"")
+_EARLIEST = -(1 << 63)
 
 
 def find_job(db: Database, org: str, namespace: str, name: str) -> bytes | None:
@@ -100,31 +114,46 @@ def find_job(db: Database, org: str, namespace: str, name: str) -> bytes | None:
     return next((job for (job,) in rows), None)
 
 
+def find_jobs(db: Database, org: str, name: str) -> list[bytes]:
+    """Return the ids of the jobs with this name, in any namespace."""
+    candidates = [canonical_job_name(org, namespace, name).id for (namespace,) in db.fetch_all(_NAMESPACES, org)]
+    return [job for (job,) in db.fetch_for_ids(_JOBS, candidates, org)]
+
+
 def recent_runs(
     db: Database,
     org: str,
     limit: int,
     *,
-    job: bytes | None = None,
+    jobs: Sequence[bytes] | None = None,
     failed: bool = False,
+    since: int | None = None,
+    until: int | None = None,
     cursor: RunCursor = FIRST_PAGE,
 ) -> list[RunHistoryEntry]:
-    """Read the newest runs of one job, or of all logical jobs, newest first."""
-    source = _RUNS_OF_LOGICAL_JOBS if job is None else _RUNS_OF_JOB
-    if failed:
-        source = f"{source} AND {_FAILED}"
-    job_values = () if job is None else (job,)
-    return _read_runs(db, source, org, limit, *cursor, *job_values)
+    """Read the newest runs of some jobs, or of all logical jobs, newest first.
+
+    With times in microseconds, only runs that started at `since` or later, and before `until`.
+    """
+    condition = f" AND {_FAILED}" if failed else ""
+    first = cursor if until is None else min(cursor, (until, b""))
+    values = (org, limit, *first, _EARLIEST if since is None else since, NO_ID)
+    if jobs is None:
+        return _read_runs(db, _RUNS_OF_LOGICAL_JOBS + condition, *values)
+    runs_by_job = [_read_runs(db, _RUNS_OF_JOB + condition, *values, job) for job in jobs]
+    newest_first = merge(*runs_by_job, key=lambda run: (run.started_at, run.run_id), reverse=True)
+    return list(islice(newest_first, limit))
 
 
 def recent_steps(db: Database, org: str, limit: int, run: bytes) -> list[RunHistoryEntry]:
     """Read the newest actions of one run of an application, newest first."""
-    return _read_runs(db, _RUNS_OF_STEPS, org, limit, *FIRST_PAGE, run)
+    return _read_runs(db, _RUNS_OF_STEPS, org, limit, *FIRST_PAGE, _EARLIEST, NO_ID, run)
 
 
 def find_run(db: Database, org: str, run: bytes) -> RunHistoryEntry | None:
     """Find a run. Return None if no event reports its start."""
-    return next(iter(_read_runs(db, "ol_run r WHERE r.run_id = ?5", org, 1, *FIRST_PAGE, run)), None)
+    runs = _read_runs(db, "ol_run r WHERE r.run_id = ?7", org, 1, *FIRST_PAGE, _EARLIEST, NO_ID, run)
+    return next(iter(runs), None)
 
 
 def _read_runs(db: Database, source: str, *values: str | int | bytes) -> list[RunHistoryEntry]:
@@ -134,7 +163,17 @@ def _read_runs(db: Database, source: str, *values: str | int | bytes) -> list[Ru
 
 
 def _to_entry(row: tuple[Any, ...]) -> RunHistoryEntry:
-    """Convert a row: SQLite has no booleans, and PostgreSQL returns sums as decimals."""
+    """Convert a row: SQLite has no booleans, PostgreSQL returns sums as decimals, and the exit code is a facet."""
     entry = RunHistoryEntry(*row)
-    rows_written = None if entry.rows_written is None else int(entry.rows_written)
-    return entry._replace(status_derived=bool(entry.status_derived), rows_written=rows_written)
+    return entry._replace(
+        status_derived=bool(entry.status_derived),
+        rows_written=None if entry.rows_written is None else int(entry.rows_written),
+        exit_code=_exit_code(row[-1]),
+    )
+
+
+def _exit_code(facet: str | None) -> int | None:
+    """Return the exit code of a facet, or None if the facet is missing, deleted or has another structure."""
+    body = None if facet is None else msgspec.json.decode(facet)
+    exit_code = body.get("value") if isinstance(body, dict) else None
+    return exit_code if isinstance(exit_code, int) and not isinstance(exit_code, bool) else None

@@ -12,7 +12,7 @@ from tests import factories as make
 from tests.commands import RunCli, create_store
 from tests.factories import action, app, at, dataset, field, run_event, run_uuid, transformation
 
-HEAD = "STARTED (UTC)        STATUS      DURATION  ROWS WRITTEN  JOB\n"
+HEAD = "STARTED (UTC)        STATUS      DURATION  EXIT  ROWS WRITTEN  RUN                                   JOB\n"
 DERIVED = (
     "* derived: FAILED* reported COMPLETE, but its last action failed; UNKNOWN* reported no end before its application"
     " ended\n"
@@ -21,20 +21,23 @@ TRUNCATED = "… results truncated: raise --limit\n"
 WRITTEN = dataset("t", output_facets={"outputStatistics": make.facet(rowCount=12)})
 FAILED = [
     app("START", 0), action("START", 1, run=3, job_type="RDD_JOB"), action("COMPLETE", 2, run=4, outputs=[WRITTEN]),
-    action("FAIL", 3, "\n boom\tin \x1b[31mred\nat line 7"), app("COMPLETE", 4.25),
+    action("FAIL", 3, "\n boom\tin \x1b[31mred\nat line 7"), app("COMPLETE", 4.25, exitCode=make.facet(value=3)),
 ]  # fmt: skip
 LATER = [run_event("START", 10, run=9, job="load"), run_event("RUNNING", 12, run=9, job="load")]
 
-RUNNING = "2026-01-01 00:00:10  running                             jobs load   (last activity 2026-01-01 00:00:12)\n"
+RUNNING = (
+    f"2026-01-01 00:00:10  running                                   {run_uuid(9)}  jobs load"
+    "   (last activity 2026-01-01 00:00:12)\n"
+)
 APP_FAILED = (
-    "2026-01-01 00:00:00  FAILED*         4.2s            12  jobs app1\n"
+    f"2026-01-01 00:00:00  FAILED*         4.2s     3            12  {run_uuid(1)}  jobs app1\n"
     "    boom\\tin \\x1b[31mred\n"
-)  # fmt: skip
+)
 STEPS = (
-    "2026-01-01 00:00:03  FAILED          0.0s                  2\n"
+    f"2026-01-01 00:00:03  FAILED          0.0s                      {run_uuid(2)}    2\n"
     "    boom\\tin \\x1b[31mred\n"
-    "2026-01-01 00:00:02  SUCCESS         0.0s            12    write t\n"
-    "2026-01-01 00:00:01  UNKNOWN*        3.2s                  3\n"
+    f"2026-01-01 00:00:02  SUCCESS         0.0s                  12  {run_uuid(4)}    write t\n"
+    f"2026-01-01 00:00:01  UNKNOWN*        3.2s                      {run_uuid(3)}    3\n"
 )
 
 
@@ -48,6 +51,12 @@ STEPS = (
         ("runs jobs app1 --steps", HEAD + APP_FAILED + STEPS + DERIVED),
         ("runs jobs app1 --steps --limit 2", HEAD + APP_FAILED + STEPS[: STEPS.rindex("2026")] + TRUNCATED + DERIVED),
         ("runs jobs load --failed", ""),
+        ("runs --job load", HEAD + RUNNING),
+        ("runs --since 2026-01-01T00:00:10Z", HEAD + RUNNING),
+        ("runs --since 2026-01-01T01:00:10+01:00", HEAD + RUNNING),
+        ("runs --until 2026-01-01T00:00:10", HEAD + APP_FAILED + DERIVED),
+        ("runs jobs app1 --since 2026-01-01T00:00:01", ""),
+        ("runs jobs load --until 2026-01-02 --since 2026-01-01", HEAD + RUNNING),
     ],
 )
 def test_text_output(run_cli: RunCli, args: str, expected: str) -> None:
@@ -63,6 +72,7 @@ def test_json_lines_contain_full_error(run_cli: RunCli) -> None:
         "run_id": run_uuid(1), "namespace": "jobs", "job": "app1", "step": None, "more_steps": True,
         "status": "FAILED", "status_derived": True, "start_ts": at(0), "end_ts": at(4.25), "duration_seconds": 4.25,
         "last_activity_ts": at(4.25), "rows_written": 12, "error_message": "\n boom\tin \x1b[31mred\nat line 7",
+        "exit_code": 3,
     }  # fmt: skip
     assert (step["job"], step["step"], step["status"], step["steps"]) == ("app1.2", "2", "FAILED", [])
 
@@ -90,6 +100,9 @@ def test_empty_store(run_cli: RunCli) -> None:
         ("runs jobs", 2, "specify both NAMESPACE and NAME of a job, or neither"),
         ("runs --steps", 2, "--steps requires NAMESPACE and NAME of a job"),
         ("runs --limit 0", 2, "--limit"),
+        ("runs --job nothing", 1, "error: no job 'nothing' in the store"),
+        ("runs jobs load --job load", 2, "specify NAMESPACE and NAME of a job, or --job, but not both"),
+        ("runs --until today", 2, "--until today: not a timestamp (example: 2026-11-01T00:00:00Z)"),
         ("lineage db nothing --columns", 1, "error: no dataset 'nothing' in namespace 'db' in the store"),
     ],
 )

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.commands import RunCli
-from tests.factories import dataset, run_event, run_uuid
+from tests.factories import Json, app, dataset, facet, job_event, run_event, run_uuid
 from tests.queries.sample_store import SAMPLE_EVENTS
 
 DATASET = f"""\
@@ -55,6 +55,31 @@ run {run_uuid(2)}
     2026-01-01T00:00:13.000000Z  FAILED     {run_uuid(4)}  app1.4
     2026-01-01T00:00:12.000000Z  SUCCESS    {run_uuid(3)}  write report
   producer: https://example.com/producer
+"""
+AUTOSYS = {
+    "lineageBridge_autosys": facet(
+        definedIn="estate.jil:9", command="load.sh", attributes={"machine": "host1", "condition": "s(FETCH)"},
+        speaksOf=[{"side": "output", "namespace": "file", "name": "/lake/t", "evidence": "command: >", "confidence": 0.7}],
+    ),
+    "lineageBridge_jobDependencies": facet(
+        upstream=[{"job": {"namespace": "jobs", "name": "FETCH"}, "status_trigger_rule": "SUCCESS"}]
+    ),
+    "lineageBridge_sla": facet(must_complete_times=["06:00", "18:00"], max_duration="45m", timezone="UTC", **{"o{}": 1}),
+    "ownership": facet(owners=[{"name": "batch", "type": "OWNER"}, {"name": "ops@example.com"}]),
+}  # fmt: skip
+AUTOSYS_LINES = """\
+  owners: batch, ops@example.com
+  known since: 2026-01-01T00:00:00.000000Z
+  last event: 2026-01-01T00:00:00.000000Z
+  defined in: estate.jil:9
+  command: load.sh
+  machine: host1
+  condition: s(FETCH)
+  waits for:
+    jobs FETCH  SUCCESS
+  declared files:
+    output  file /lake/t  (command: >)
+  sla: completes by 06:00, 18:00; runs at most 45m; o{} 1; time zone UTC
 """
 FIRST = f"event 2 (COMPLETE at 2026-01-01T00:00:05.000000Z of jobs clean, run {run_uuid(1)}, from test)"
 EDGE = f"""\
@@ -132,3 +157,28 @@ def test_control_characters_in_names_are_escaped(run_cli: RunCli) -> None:
     event = run_event(job="a\n\x1b", inputs=[dataset("a\n\x1b")])
     for args in (["show", "db", "a\n\x1b"], ["show", "jobs", "a\n\x1b"], ["events"], ["explain", "db", "a\n\x1b"]):
         assert r"a\n\x1b" in run_cli(args, event).stdout
+
+
+def test_autosys_job_is_shown_with_its_definition(run_cli: RunCli) -> None:
+    assert AUTOSYS_LINES in run_cli("show jobs load", job_event(0, job="load", **AUTOSYS)).stdout
+
+
+@pytest.mark.parametrize(
+    "facets",
+    [
+        {"lineageBridge_autosys": facet(attributes=[1])},
+        {"lineageBridge_autosys": facet(), "lineageBridge_jobDependencies": facet(upstream=[{"job": "FETCH"}])},
+        {"ownership": facet(owners=["ops"])},
+    ],
+)
+def test_malformed_facets_of_a_job_are_skipped(run_cli: RunCli, facets: Json) -> None:
+    result = run_cli("show jobs load", job_event(0, job="load", **facets))
+    assert (result.exit_code, result.stdout.splitlines()[0]) == (0, "job jobs load")
+    assert "waits for" not in result.stdout
+
+
+def test_run_is_shown_with_its_complete_error(run_cli: RunCli) -> None:
+    failed = app("FAIL", 1, "boom\n\tat line 7\n\nCaused by: \x1b[31mfire\n", exitCode=facet(value=0))
+    assert run_cli(f"show {run_uuid(1)}", app("START", 0), failed).stdout.splitlines()[6:12] == [
+        "  exit code: 0", "  error:", "    boom", "        at line 7", "", r"    Caused by: \x1b[31mfire",
+    ]  # fmt: skip

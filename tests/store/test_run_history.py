@@ -2,7 +2,7 @@
 
 import pytest
 
-from bridge.store.run_history import find_job, recent_runs, recent_steps
+from bridge.store.run_history import find_jobs, recent_runs, recent_steps
 from tests import factories as make
 from tests.factories import Json, action, app, at, dataset, run_event, run_uuid
 from tests.stores import Store
@@ -17,9 +17,8 @@ def output(name: str, rows: int) -> Json:
 def jobs_and_statuses(
     store: Store, limit: int = 20, job: str | None = None, *, failed: bool = False
 ) -> list[tuple[str, str]]:
-    job_id = find_job(store.db, store.org, "jobs", job) if job else None
-    assert (job_id is None) == (job is None)
-    return [(run.job, run.status) for run in recent_runs(store.db, store.org, limit, job=job_id, failed=failed)]
+    jobs = find_jobs(store.db, store.org, job) if job else None
+    return [(run.job, run.status) for run in recent_runs(store.db, store.org, limit, jobs=jobs, failed=failed)]
 
 
 @pytest.fixture
@@ -53,7 +52,7 @@ def test_runs_are_listed_newest_first(
 def test_run_entry_contains_all_fields(history: Store) -> None:
     run = recent_runs(history.db, history.org, 9, failed=True)[1]
     assert run[1:] == (
-        run_uuid(1), "jobs", "app1", "FAILED", True, at(0), at(3), 3_000_000, at(3), None, "boom", None, make.micros(0),
+        run_uuid(1), "jobs", "app1", "FAILED", True, at(0), at(3), 3_000_000, at(3), None, "boom", None, make.micros(0), None,
     )  # fmt: skip
 
 
@@ -98,12 +97,12 @@ def test_rows_written_include_application_and_actions(store: Store, events: list
 def test_organisations_see_only_their_own_runs(store: Store) -> None:
     store.apply(app("START", 0))
     assert recent_runs(store.db, "other", 9) == []
-    assert find_job(store.db, "other", "jobs", "app1") is None
+    assert find_jobs(store.db, "other", "app1") == []
 
 
 def test_rows_of_nested_actions_are_counted_once(store: Store) -> None:
     store.apply(*make.create_as_select(), run_event("COMPLETE", 9, run=9, job="app"))
-    (application,) = recent_runs(store.db, store.org, 9, job=find_job(store.db, store.org, "jobs", "app"))
+    (application,) = recent_runs(store.db, store.org, 9, jobs=find_jobs(store.db, store.org, "app"))
     assert application.rows_written == 2
 
 
@@ -114,3 +113,40 @@ def test_newest_runs_are_found_without_reading_all_runs(sqlite_store: Store) -> 
     [query] = [statement for statement in statements if "LIMIT 9" in statement]
     plan = " ".join(detail for *_, detail in sqlite_store.rows(f"EXPLAIN QUERY PLAN {query}"))
     assert "r USING INDEX ix_ol_run__started_at__run_id" in plan
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "expected"),
+    [
+        (10, None, [9, 8]),
+        (None, 10, [1]),
+        (10, 20, [8]),
+        (10.5, 19, []),
+    ],
+)
+def test_runs_are_selected_by_start_time(
+    store: Store, since: float | None, until: float | None, expected: list[int]
+) -> None:
+    store.apply(*(run_event("START", second, run=run) for second, run in ((0, 1), (10, 8), (20, 9))))
+    period = {"since": since and make.micros(since), "until": until and make.micros(until)}
+    for jobs in (None, find_jobs(store.db, store.org, "job")):
+        runs = recent_runs(store.db, store.org, 9, jobs=jobs, **period)
+        assert [run.run_uuid for run in runs] == [run_uuid(run) for run in expected]
+
+
+def test_runs_of_equally_named_jobs_are_merged(store: Store) -> None:
+    for run, namespace in enumerate(("a", "b", "a", "c"), 1):
+        event = run_event("START", run, run=run)
+        store.apply(event | {"job": event["job"] | {"namespace": namespace}})
+    runs = recent_runs(store.db, store.org, 3, jobs=find_jobs(store.db, store.org, "job"))
+    assert [run.namespace for run in runs] == ["c", "a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("facet", "exit_code"),
+    [({"value": 0}, 0), ({"value": -9}, -9), ({"value": True}, None), ({"value": "x"}, None), ({}, None)],
+)
+def test_exit_code_is_read_from_its_facet(store: Store, facet: Json, exit_code: int | None) -> None:
+    store.apply(app("COMPLETE", 0, exitCode=make.facet(**facet)))
+    (run,) = recent_runs(store.db, store.org, 1)
+    assert run.exit_code == exit_code
