@@ -14,8 +14,24 @@ class InvalidParameter(PermanentError):
         self.parameter = parameter
 
 
+class AmbiguousName(InvalidParameter):
+    """Several datasets match a name."""
+
+    def __init__(self, candidates: Sequence[Mapping[str, str]]) -> None:
+        names = ", ".join(f"{candidate['namespace']} {candidate['name']}" for candidate in candidates)
+        super().__init__(f"several datasets match: {names}; specify namespace and name", "name")
+        #: Id, namespace and name of each dataset.
+        self.candidates = [dict(candidate) for candidate in candidates]
+
+
 class NotFound(PermanentError):
     """The store does not contain the requested object."""
+
+    def __init__(self, reason: str, similar: Sequence[str] = ()) -> None:
+        super().__init__(f"{reason}; similar: {', '.join(similar)}" if similar else reason)
+        self.reason = reason
+        #: Names that are similar to the requested name.
+        self.similar = list(similar)
 
 
 class StateConflict(PermanentError):

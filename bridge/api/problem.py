@@ -8,7 +8,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from bridge.errors import InvalidParameter, NotFound, StateConflict
+from bridge.errors import AmbiguousName, InvalidParameter, NotFound, StateConflict
 from bridge.queries.remote import CONFLICT_TITLE, UNKNOWN_NAME_TITLE
 from mappers.errors import LineageBridgeError, TransientError
 
@@ -26,10 +26,13 @@ def problem(status: int, title: str, detail: str, **extensions: Any) -> Response
 def error_response(error: LineageBridgeError, title: str, remedy: str = "") -> Response:
     """Map an error to a problem response. Title and remedy apply to errors that the caller did not cause."""
     match error:
+        case AmbiguousName():
+            return problem(400, "Bad parameter", str(error), field=error.parameter, candidates=error.candidates)
         case InvalidParameter():
             return problem(400, "Bad parameter", str(error), field=error.parameter)
         case NotFound():
-            return problem(404, UNKNOWN_NAME_TITLE, str(error))
+            similar = {"similar": error.similar} if error.similar else {}
+            return problem(404, UNKNOWN_NAME_TITLE, str(error), **similar)
         case StateConflict():
             return problem(409, CONFLICT_TITLE, str(error), conflicts=error.conflicts)
         case TransientError():

@@ -39,7 +39,7 @@ from bridge.cli.explain import explain
 from bridge.cli.export import export
 from bridge.cli.impact import impact
 from bridge.cli.import_events import import_events
-from bridge.cli.options import EXIT_CONFLICT, accept_old_options
+from bridge.cli.options import EXIT_CONFLICT, EXIT_USAGE, accept_old_options
 from bridge.cli.output import echo
 from bridge.cli.redact import redact
 from bridge.cli.search import search
@@ -48,7 +48,6 @@ from bridge.cli.show import show
 #: Errors of writing to a full or failing disk.
 _WRITE_ERRORS = frozenset({errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EFBIG})
 #: Exit codes other than 0 and 1, documented in docs/guides/command-line.md.
-EXIT_USAGE = 2
 EXIT_UNREACHABLE = 3
 EXIT_STORE = 4
 EXIT_BAD_DATA = 7

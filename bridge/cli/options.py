@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from bridge.settings.model import Settings
 
 A = TypeVar("A")
+#: An argument or the configuration is invalid; documented in docs/guides/command-line.md, as the next one.
+EXIT_USAGE = 2
 #: The current state conflicts with the command; documented in docs/guides/command-line.md.
 EXIT_CONFLICT = 6
 

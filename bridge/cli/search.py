@@ -2,14 +2,13 @@
 
 from collections.abc import Iterator
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bridge.cli.options import ApiKey, Config, Url, load_settings
+from bridge.cli.options import ApiKey, Config, Url
 from bridge.cli.output import MORE_RESULTS, OutputFormat, OutputOption, echo, escape, print_json
-from bridge.cli.query import QueryRunner
+from bridge.cli.query import QueryRunner, update_index
 
 if TYPE_CHECKING:
     from bridge.store.search.search import SearchHit, SearchResult
@@ -49,13 +48,13 @@ def search(
 
     runner = QueryRunner(config, url, api_key)
     if rebuild:
-        _update_index(config, rebuild=True)
+        update_index(config, rebuild=True)
     if is_empty:
         return
     query = SearchQuery(q=q, type=kind.value if kind else None, limit=limit, after=after, **filters)
     result = runner.run_or_exit(query)
     if result.pending and not url:
-        _update_index(config, rebuild=False)
+        update_index(config)
         result = runner.run_or_exit(query)
     if output is OutputFormat.json:
         print_json(result)
@@ -64,18 +63,6 @@ def search(
             echo(escape(line))
     if not result.items:
         _exit_not_found(result, q)
-
-
-def _update_index(config: list[Path] | None, *, rebuild: bool) -> None:
-    """Index the changes that no service has indexed yet or, with `rebuild`, everything."""
-    from contextlib import closing
-
-    from bridge.bootstrap.store import make_indexer
-
-    with closing(make_indexer(load_settings(config))) as indexer:
-        if rebuild:
-            indexer.rebuild()
-        indexer.index_all()
 
 
 def _result_lines(result: "SearchResult") -> Iterator[str]:

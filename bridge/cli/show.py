@@ -1,7 +1,6 @@
 """`lineage-bridge show`."""
 
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -49,15 +48,20 @@ def _find_result(runner: QueryRunner, namespace: str, name: str | None, *, job: 
     if name is None:
         dataset = runner.run_or_exit(DatasetQuery(name=namespace))
         return dataset, dataset_lines(dataset)
+    similar: list[str] = []
     if not job:
-        with suppress(NotFound):
+        try:
             dataset = runner.run(DatasetQuery(namespace=namespace, name=name))
+        except NotFound as error:
+            similar = error.similar
+        else:
             return dataset, dataset_lines(dataset)
     try:
         job_result = runner.run(JobQuery(namespace=namespace, name=name))
     except NotFound as error:
         types = "job" if job else "dataset or job"
-        echo(escape(f"error: no {types} {name!r} in namespace {namespace!r} in the store"), err=True)
+        not_found = NotFound(f"no {types} {name!r} in namespace {namespace!r} in the store", similar)
+        echo(escape(f"error: {not_found}"), err=True)
         raise typer.Exit(1) from error
     return job_result, job_lines(job_result)
 

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from bridge.errors import InvalidParameter, NotFound, StateConflict
+from bridge.errors import AmbiguousName, InvalidParameter, NotFound, StateConflict
 from bridge.queries.query import A, Query
 from bridge.queries.routes import to_request
 from connectors.errors import ConfigError, Unreachable
@@ -22,6 +22,8 @@ class _Problem(msgspec.Struct):
     detail: str = ""
     field: str = ""
     conflicts: list[dict[str, str | None]] = []
+    similar: list[str] = []
+    candidates: list[dict[str, str]] = []
 
 
 class RemoteQueryService:
@@ -54,9 +56,12 @@ def decode_response(url: str, path: str, response: HttpResponse, result_type: ty
             "check that it is a lineage-bridge of the same version"
         ) from error
     if status == 404 and problem.title == UNKNOWN_NAME_TITLE:
-        raise NotFound(problem.detail)
+        reason, _, _ = problem.detail.partition("; similar: ") if problem.similar else (problem.detail, "", "")
+        raise NotFound(reason, problem.similar)
     if status == 409:
         raise StateConflict(problem.detail, problem.conflicts)
+    if status == 400 and problem.candidates:
+        raise AmbiguousName(problem.candidates)
     if status == 400:
         raise InvalidParameter(problem.detail.removeprefix(f"{problem.field}: "), problem.field)
     message = f"{url}: {problem.title}: {problem.detail}"

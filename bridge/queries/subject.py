@@ -4,16 +4,22 @@ from typing import Annotated
 
 import msgspec
 
-from bridge.errors import InvalidParameter, NotFound
+from bridge.errors import AmbiguousName, InvalidParameter, NotFound
 from bridge.queries.query import A, Query, QueryContext
 from bridge.store.references import Id, parse_id
 from bridge.store.run_history import find_job
+from bridge.store.search.names import find_by_part, find_similar
 
 _JOB_IDS = "SELECT job_id FROM ol_job WHERE org_id = ?1 AND job_id {ids}"
 
 
 Namespace = Annotated[
-    str, msgspec.Meta(description="If omitted, `name` is split at the longest namespace that exists.", min_length=1)
+    str,
+    msgspec.Meta(
+        description="If omitted, `name` is split at the longest namespace that exists, or is the last part of a"
+        " unique name.",
+        min_length=1,
+    ),
 ]
 Name = Annotated[str, msgspec.Meta(min_length=1)]
 
@@ -37,14 +43,23 @@ class DatasetSubjectQuery(Query[A], frozen=True, kw_only=True):
                 "missing dataset: specify an id or a name, which may include the namespace", "name"
             )
         elif self.namespace is None:
-            group = graph.find_by_full_name(self.name)
+            group = graph.find_by_full_name(self.name) or _find_by_part(ctx, self.name)
             label = repr(self.name)
         else:
             group = graph.find_dataset(self.namespace, self.name)
             label = f"{self.name!r} in namespace {self.namespace!r}"
         if group is None:
-            raise NotFound(f"no dataset {label} in the store")
+            similar = find_similar(ctx.db, ctx.org, self.name, self.namespace) if self.name else []
+            raise NotFound(f"no dataset {label} in the store", [f"{hit.namespace} {hit.name}" for hit in similar])
         return group
+
+
+def _find_by_part(ctx: QueryContext, name: str) -> bytes | None:
+    """Find a dataset by the last part of its name. Raises AmbiguousName if several datasets match."""
+    hits = find_by_part(ctx.db, ctx.org, name)
+    if len(hits) > 1:
+        raise AmbiguousName([{"id": hit.id, "namespace": hit.namespace, "name": hit.name} for hit in hits])
+    return ctx.graph().group_of(parse_id(hits[0].id)) if hits else None
 
 
 _COLUMNS = """

@@ -12,7 +12,7 @@ import pytest
 
 from bridge.bootstrap.queries import open_query_service
 from bridge.bootstrap.store import make_indexer
-from bridge.errors import InvalidParameter, NotFound, StoreBusy
+from bridge.errors import AmbiguousName, InvalidParameter, NotFound, StoreBusy
 from bridge.queries.dataset import DatasetQuery
 from bridge.queries.lineage import ColumnLineageQuery, LineageQuery
 from bridge.queries.query import Query
@@ -143,10 +143,24 @@ def test_errors_name_the_parameter(
     assert message in problem["detail"]
 
 
+def test_unknown_and_ambiguous_names_list_datasets(sample_service: RunningService) -> None:
+    assert sample_service.get("/api/v1/dataset/by-name?name=repor").json()["similar"] == ["db report"]
+    sample_service.post(run_event(outputs=[dataset("a.twin"), dataset("b.twin")]))
+    with closing(make_indexer(sample_service.settings)) as indexer:
+        indexer.index_all()
+    problem = sample_service.get("/api/v1/dataset/by-name?name=twin").json()
+    assert (problem["status"], problem["field"]) == (400, "name")
+    assert [candidate["name"] for candidate in problem["candidates"]] == ["a.twin", "b.twin"]
+    candidate_id = problem["candidates"][0]["id"]
+    assert sample_service.get(f"/api/v1/dataset/{candidate_id}").json()["name"] == "a.twin"
+
+
 @pytest.mark.parametrize(
     ("status", "content", "error", "message"),
     [
         (404, b'{"title": "Unknown name", "detail": "no dataset"}', NotFound, "^no dataset$"),
+        (404, b'{"title": "Unknown name", "detail": "no dataset; similar: db t", "similar": ["db t"]}', NotFound, "^no dataset; similar: db t$"),
+        (400, b'{"title": "Bad parameter", "field": "name", "candidates": [{"namespace": "db", "name": "t"}]}', AmbiguousName, "match: db t;"),
         (404, b'{"title": "Not Found", "detail": "GET /x is not served"}', Unreachable, "is not served"),
         (400, b'{"title": "Bad parameter", "detail": "depth: too deep", "field": "depth"}', InvalidParameter, "^depth: too deep$"),
         (401, b'{"title": "Key required", "detail": "send"}', ConfigError, "LINEAGE_BRIDGE_API_KEY"),

@@ -27,10 +27,10 @@ def similar_names_expression(query: str, filters: tuple[QueryWord, ...]) -> Sear
     word = _only_word(query)
     if word is None:
         return None
-    return SearchExpression((_word_of(tokens.NAME + word[:_SHARED_PREFIX], prefix=True), *filters))
+    return SearchExpression((word_of(tokens.NAME + word[:_SHARED_PREFIX], prefix=True), *filters))
 
 
-def _word_of(token: str, *, prefix: bool = False) -> QueryWord:
+def word_of(token: str, *, prefix: bool = False) -> QueryWord:
     """Return a query word that matches a single token, or all tokens with a prefix."""
     return ((QueryToken(token, prefix),),)
 
@@ -137,12 +137,12 @@ def search(
     hits: list[tuple[_SearchCursor, SearchHit]] = []
     with db.snapshot():
         ((pending,),) = db.fetch_all(_PENDING, org, MAX_PENDING)
-        for round_, expression in enumerate(_build_rounds(criteria)):
+        for round_, expression in enumerate(build_rounds(criteria)):
             if round_ < cursor.round or len(hits) > limit:
                 continue
             after_key = cursor.sort_key if round_ == cursor.round else b""
-            rows = _find_entries(db, org, expression, after_key, limit + 1 - len(hits))
-            hits.extend((_SearchCursor(round_, sort_key), _to_hit(*row)) for sort_key, *row in rows)
+            rows = find_entries(db, org, expression, after_key, limit + 1 - len(hits))
+            hits.extend((_SearchCursor(round_, sort_key), to_hit(*row)) for sort_key, *row in rows)
         suggestions = [] if hits or after else _find_suggestions(db, org, criteria)
     page = hits[:limit]
     next_cursor = None
@@ -152,15 +152,15 @@ def search(
     return SearchResult([hit for _, hit in page], pending, next_cursor, suggestions)
 
 
-def _build_rounds(criteria: SearchCriteria) -> list[SearchExpression]:
+def build_rounds(criteria: SearchCriteria) -> list[SearchExpression]:
     """Build one expression per round, best first: the exact name, all words in the name, all words anywhere.
 
     Each round excludes the matches of the previous rounds.
     """
-    filters = _build_filters(criteria)
+    filters = build_filters(criteria)
     if not criteria.q.strip():
         return [SearchExpression(filters)]
-    exact_name = (_word_of(tokens.value_token(tokens.EXACT, criteria.q)),)
+    exact_name = (word_of(tokens.value_token(tokens.EXACT, criteria.q)),)
     words_in_name = tokens.query_words(tokens.NAME, criteria.q)
     rounds = [SearchExpression((*exact_name, *filters))]
     if words_in_name:
@@ -170,7 +170,7 @@ def _build_rounds(criteria: SearchCriteria) -> list[SearchExpression]:
     return rounds
 
 
-def _build_filters(criteria: SearchCriteria) -> tuple[QueryWord, ...]:
+def build_filters(criteria: SearchCriteria) -> tuple[QueryWord, ...]:
     """Build one word per filter, because words of a query must all match."""
     filters = (
         (tokens.KIND, criteria.type),
@@ -179,15 +179,13 @@ def _build_filters(criteria: SearchCriteria) -> tuple[QueryWord, ...]:
         (tokens.CATEGORY, criteria.category),
         (tokens.FORMAT, criteria.format),
     )
-    words = [
-        _word_of(tokens.value_token(first_letter, value)) for first_letter, value in filters if value is not None
-    ]
+    words = [word_of(tokens.value_token(first_letter, value)) for first_letter, value in filters if value is not None]
     if criteria.namespace is not None:
         words.append(tokens.namespace_filter(criteria.namespace))
     return tuple(words)
 
 
-def _find_entries(
+def find_entries(
     db: Database, org: str, expression: SearchExpression, after_key: bytes, limit: int
 ) -> list[tuple[Any, ...]]:
     """Find entries by scanning the first ones or, if too few of them match, by the full-text index."""
@@ -203,14 +201,14 @@ def _find_entries(
 
 def _find_suggestions(db: Database, org: str, criteria: SearchCriteria) -> list[str]:
     """Suggest words in names that are similar to a mistyped one-word query."""
-    expression = similar_names_expression(criteria.q, _build_filters(criteria))
+    expression = similar_names_expression(criteria.q, build_filters(criteria))
     if expression is None:
         return []
-    rows = _find_entries(db, org, expression, b"", MAX_COMPARED)
-    return closest_words(criteria.q, [_to_hit(*row).name for _, *row in rows])
+    rows = find_entries(db, org, expression, b"", MAX_COMPARED)
+    return closest_words(criteria.q, [to_hit(*row).name for _, *row in rows])
 
 
-def _to_hit(kind: str, id_: bytes, hit_json: str) -> SearchHit:
+def to_hit(kind: str, id_: bytes, hit_json: str) -> SearchHit:
     content = msgspec.json.decode(hit_json, type=HitContent)
     return SearchHit(kind, str(UUID(bytes=bytes(id_))), **msgspec.structs.asdict(content))
 
