@@ -41,7 +41,9 @@ def dag(
     from bridge.queries.dag import DagQuery
 
     result = QueryRunner(config, url, api_key).run_or_exit(DagQuery(namespace=namespace, most=max_dependencies))
-    print_result(result, _output_lines(result, output), as_json=output is DagFormat.json)
+    print_result(
+        result, _output_lines(result, output), as_json=output is DagFormat.json, wrap=output is DagFormat.text
+    )
 
 
 def _output_lines(result: "DagResult", output: DagFormat) -> "Iterator[str]":

@@ -85,11 +85,9 @@ def full_name(node: "NodeReference") -> str:
 def dag_lines(dag: "DagResult") -> Iterator[str]:
     """List processes by level. Processes of one level do not wait for each other, unless they form a cycle."""
     processes = {process.id: process for process in dag.processes}
-    waits_by_process: dict[str, list[str]] = defaultdict(list)
+    dependencies: dict[str, dict[str, list[Dependency]]] = defaultdict(lambda: defaultdict(list))
     for dependency in dag.dependencies:
-        waits_by_process[dependency.after].append(
-            f"{full_name(processes[dependency.before])}: {_edge_label(dependency)}"
-        )
+        dependencies[dependency.after][full_name(processes[dependency.before])].append(dependency)
     yield f"{len(processes)} processes, {len(dag.dependencies)} dependencies"
     for number, level in enumerate(execution_levels(dag), start=1):
         yield f"level {number}"
@@ -97,7 +95,8 @@ def dag_lines(dag: "DagResult") -> Iterator[str]:
             box = processes.get(process.box or "")
             location = f"   in {box.name}" if box else ""
             yield escape(f"  {_process_label(process)}{location}")
-            yield from (escape(f"    waits for {wait}") for wait in sorted(waits_by_process[process.id]))
+            for before, reasons in sorted(dependencies[process.id].items()):
+                yield escape(f"    waits for {before}: {', '.join(sorted(map(_edge_label, reasons)))}")
     for cycle in dag.cycles:
         yield escape(f"cycle: {', '.join(full_name(processes[process_id]) for process_id in cycle)}")
     for unproduced_dataset in dag.missing:
@@ -121,7 +120,8 @@ def _process_label(process: "DagProcess") -> str:
 
 def _edge_label(dependency: "Dependency") -> str:
     if dependency.dataset is None:
-        conditions = (f"{key}={value}" for key, value in (dependency.declared or {}).items())
-        return " ".join(["declared", *conditions])
+        declared = dependency.declared or {}
+        rules = [str(declared[key]) for key in ("status_trigger_rule", "trigger_rule") if declared.get(key)]
+        return f"declared ({', '.join(rules)})" if rules else "declared"
     note = "" if dependency.observed else " (declared only)"
     return f"{full_name(dependency.dataset)}{note}"

@@ -93,7 +93,7 @@ def lineage(
     )  # fmt: skip
     result = _run_all_pages(runner, query)
     lines = _output_lines(result, direction, output, columns=columns)
-    print_result(result, lines, as_json=output is LineageFormat.json)
+    print_result(result, lines, as_json=output is LineageFormat.json, wrap=output is LineageFormat.tree)
 
 
 def _run_all_pages(runner: QueryRunner, query: "Query[A]") -> "A":

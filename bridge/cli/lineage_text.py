@@ -111,12 +111,14 @@ def hop_lines(walk: "ColumnLineageResult") -> Iterator[str]:
     """Yield one line per hop with its job, level by level."""
     if not walk.hops:
         yield "no column lineage from here"
-    for hop in walk.hops:
-        job = f"   [{hop.job.namespace} {hop.job.name}]" if hop.job else ""
-        yield escape(
-            f"{_column_label(hop.target)}  <- {_column_label(hop.source)}  {_transformation_label(hop)}{job}"
-        )
+    yield from dict.fromkeys(map(_hop_line, walk.hops))  # several actions of an application report one hop each
     yield from truncation_note(walk.cut)
+
+
+def _hop_line(hop: "ColumnHopResult") -> str:
+    logical_job = hop.logical_job or hop.job  # a service of an earlier version sends no logical jobs
+    job = f"   [{logical_job.namespace} {logical_job.name}]" if logical_job else ""
+    return escape(f"{_column_label(hop.target)}  <- {_column_label(hop.source)}  {_transformation_label(hop)}{job}")
 
 
 def _column_label(column: "ColumnReference") -> str:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 __all__ = ["escape"]
 
+#: Characters in front of the text of a line in a tree, and how the branches continue on the next line.
+_INDENT = " │├└─"
+_CONTINUED_BRANCHES = str.maketrans("├└─", "│  ")
 #: Printed after a list whose page has a `next` cursor.
 MORE_RESULTS = "… results truncated: raise --limit"
 
@@ -36,12 +39,32 @@ class OutputFormat(StrEnum):
 OutputOption = Annotated[OutputFormat, typer.Option(help="Output format: text or json")]
 
 
-def print_result(result: object, lines: "Iterable[str]", *, as_json: bool) -> None:
+def print_result(result: object, lines: "Iterable[str]", *, as_json: bool, wrap: bool = True) -> None:
+    """Print a result as JSON or as lines, which are wrapped at the width of a terminal."""
     if as_json:
         print_json(result)
         return
     for line in lines:
-        echo(line)
+        echo(wrap_line(line) if wrap else line)
+
+
+def wrap_line(line: str) -> str:
+    """Wrap a line at the width of the terminal, and continue the branches of a tree. Pipes get whole lines."""
+    import shutil
+    import sys
+    import textwrap
+
+    width = shutil.get_terminal_size().columns
+    if len(line) <= width or not sys.stdout.isatty():
+        return line
+    text = line.lstrip(_INDENT)
+    indent = line[: len(line) - len(text)]
+    continued_indent = indent.translate(_CONTINUED_BRANCHES) + "    "
+    if len(continued_indent) > width // 2:
+        return line
+    return textwrap.fill(
+        text, width, initial_indent=indent, subsequent_indent=continued_indent, break_on_hyphens=False
+    )
 
 
 def echo(text: str, *, err: bool = False) -> None:

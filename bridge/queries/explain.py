@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import msgspec
 
 from bridge.queries.event_finder import EventFinder, EventReference, decode_order, rank_name
-from bridge.queries.lineage import ColumnHopResult, hop_results
+from bridge.queries.lineage import ColumnHopResult, hop_results, logical_job_references
 from bridge.queries.query import QueryContext
 from bridge.queries.subject import DatasetSubjectQuery, Namespace, require_column
 from bridge.store.identity_groups import member_ids
@@ -98,6 +98,8 @@ class Assertion(msgspec.Struct, frozen=True):
     first_seen: str
     last_seen: str
     events: list[EventReference]
+    #: The job that users know: for a Spark action, its application or process.
+    logical_job: NodeReference | None = None
 
 
 class ColumnDerivation(msgspec.Struct, frozen=True):
@@ -166,7 +168,9 @@ class ExplainQuery(DatasetSubjectQuery[Explanation], frozen=True, kw_only=True):
             ("renamed", NO_ID, renamed_at, renamed_at, run)
             for run, renamed_at in ctx.db.fetch_all(_RENAMED, *parameters)
         ]
-        job_names = ctx.graph().job_names({job for _, job, *_ in reasons if job != NO_ID})
+        jobs = {job for _, job, *_ in reasons if job != NO_ID}
+        job_names = ctx.graph().job_names(jobs)
+        logical_jobs = logical_job_references(ctx, jobs)
         return [
             Assertion(
                 evidence,
@@ -176,6 +180,7 @@ class ExplainQuery(DatasetSubjectQuery[Explanation], frozen=True, kw_only=True):
                 format_timestamp(first_seen),
                 format_timestamp(last_seen),
                 _find_events(finder, (first_seen, last_seen), node_ids | {job}, run),
+                logical_jobs.get(job),
             )
             for evidence, job, first_seen, last_seen, run in reasons
         ]
@@ -188,7 +193,7 @@ class ExplainQuery(DatasetSubjectQuery[Explanation], frozen=True, kw_only=True):
             ColumnHop((target_id, target_field), (source_id, source_field), type_, subtype, bool(masking), job)
             for target_id, target_field, source_id, source_field, type_, subtype, masking, job, *_ in rows
         ]
-        for hop, (*_, is_active, run, discovered_at) in zip(hop_results(ctx.graph(), hops), rows, strict=True):
+        for hop, (*_, is_active, run, discovered_at) in zip(hop_results(ctx, hops), rows, strict=True):
             yield ColumnDerivation(
                 hop,
                 bool(is_active),

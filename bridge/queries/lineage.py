@@ -1,6 +1,6 @@
 """Queries: lineage of datasets and of columns."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Literal
 
@@ -9,6 +9,7 @@ import msgspec
 from bridge.queries.query import Cursor, QueryContext, format_cursor, parse_cursor
 from bridge.queries.subject import DatasetSubjectQuery, require_column
 from bridge.store.database import Database
+from bridge.store.job_families import logical_jobs
 from bridge.store.lineage.column_walk import ColumnHop, ColumnKey, ColumnLineageWalker, ColumnWalk
 from bridge.store.lineage.evidence import NO_TIME_LIMIT, EvidenceKind
 from bridge.store.lineage.graph import Edge, LineageGraph
@@ -113,6 +114,8 @@ class ColumnHopResult(msgspec.Struct, frozen=True):
     subtype: str | None
     masking: bool
     job: NodeReference | None
+    #: The job that users know: for a Spark action, its application or process.
+    logical_job: NodeReference | None = None
 
 
 class LineageResult(msgspec.Struct, frozen=True):
@@ -183,7 +186,7 @@ class LineageQuery(DatasetSubjectQuery[LineageResult], frozen=True, kw_only=True
         return LineageResult(
             node_reference(start, graph.dataset_name(start)),
             _edge_results(graph, page_edges, versions),
-            hop_results(graph, page_hops),
+            hop_results(ctx, page_hops),
             "size" if next_cursor else _truncation(walks),
             next_cursor,
         )
@@ -221,7 +224,7 @@ class ColumnLineageQuery(DatasetSubjectQuery[ColumnLineageResult], frozen=True, 
         next_cursor = format_cursor(_PageCursor(end)) if len(hops) > end else None
         return ColumnLineageResult(
             _column_reference(graph, start),
-            hop_results(graph, hops[cursor.offset : end]),
+            hop_results(ctx, hops[cursor.offset : end]),
             "size" if next_cursor else _truncation(walks),
             next_cursor,
         )
@@ -273,9 +276,11 @@ def _edge_results(graph: LineageGraph, edges: Sequence[Edge], versions: _RunVers
     ]
 
 
-def hop_results(graph: LineageGraph, hops: Iterable[ColumnHop]) -> list[ColumnHopResult]:
-    """Convert hops to results, looking up all names in two queries."""
+def hop_results(ctx: QueryContext, hops: Iterable[ColumnHop]) -> list[ColumnHopResult]:
+    """Convert hops to results, looking up the names of all datasets and jobs together."""
     hop_list = list(hops)
+    graph = ctx.graph()
+    logical_jobs = logical_job_references(ctx, {hop.job for hop in hop_list if hop.job != NO_ID})
     # These calls fill the cache from which the names of single datasets and jobs are returned.
     graph.dataset_names({dataset for hop in hop_list for dataset, _ in (hop.source, hop.target)})
     graph.job_names({hop.job for hop in hop_list if hop.job != NO_ID})
@@ -287,9 +292,21 @@ def hop_results(graph: LineageGraph, hops: Iterable[ColumnHop]) -> list[ColumnHo
             hop.subtype or None,
             hop.masking,
             node_reference(hop.job, graph.job_name(hop.job)) if hop.job != NO_ID else None,
+            logical_jobs.get(hop.job),
         )
         for hop in hop_list
     ]
+
+
+def logical_job_references(ctx: QueryContext, jobs: Collection[bytes]) -> dict[bytes, NodeReference]:
+    """Map each job to the logical job that it is folded into. Of several, the first by name is used."""
+    logical_ids = logical_jobs(ctx.db, ctx.org, ctx.rule, jobs)
+    names = ctx.graph().job_names(set().union(*logical_ids.values()))
+    references: dict[bytes, NodeReference] = {}
+    for job, candidates in logical_ids.items():
+        logical_job = min(candidates, key=names.__getitem__)
+        references[job] = node_reference(logical_job, names[logical_job])
+    return references
 
 
 def _column_reference(graph: LineageGraph, column: ColumnKey) -> ColumnReference:

@@ -5,6 +5,7 @@ from uuid import UUID
 
 import pytest
 
+from bridge.cli.output import wrap_line
 from mappers.openlineage.names import CanonicalEntity, canonical_dataset_name, canonical_job_name
 from tests import factories as make
 from tests.commands import RunCli
@@ -85,7 +86,7 @@ def test_json_output(run_cli: RunCli) -> None:
         "columns": [
             {
                 "source": a | {"column": "x"}, "target": b | {"column": "y"},
-                "type": "DIRECT", "subtype": "IDENTITY", "masking": True, "job": first,
+                "type": "DIRECT", "subtype": "IDENTITY", "masking": True, "job": first, "logical_job": first,
             }
         ],
         "cut": None,
@@ -132,3 +133,22 @@ def test_column_lineage_output(run_cli: RunCli) -> None:
     assert (unknown.exit_code, unknown.stderr) == (1, "error: no column 'nothing' in the dataset; known columns: y\n")
     assert run_cli("lineage db b --column y --direction downstream", FIRST).stdout == "no column lineage from here\n"
     assert run_cli("lineage db b --column y --output dot", FIRST).exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("line", "wrapped"),
+    [
+        ("short", "short"),
+        ("  one two three four five", "  one two three four\n      five"),
+        ("│  ├─ <- db customers   [job]", "│  ├─ <- db\n│  │      customers\n│  │      [job]"),
+        ("└─ a-b-c-d-e-f-g-h-i-j", "└─ a-b-c-d-e-f-g-h-i\n       -j"),
+        ("x" * 25, "x" * 20 + "\n    " + "x" * 5),
+    ],
+)
+def test_lines_are_wrapped_at_the_width_of_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, line: str, wrapped: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", "20")
+    assert wrap_line(line) == line
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    assert wrap_line(line) == wrapped

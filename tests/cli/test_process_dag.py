@@ -5,7 +5,7 @@ import pytest
 from bridge.store.database import Database
 from bridge.versions.registry import VersionRegistry
 from tests.commands import RunCli
-from tests.factories import dataset, job_event, micros, run_event
+from tests.factories import dataset, facet, job_event, micros, run_event
 
 HOSTILE = "load\n]"
 EVENTS = (
@@ -110,3 +110,17 @@ def test_dag_reports_truncation(run_cli: RunCli) -> None:
 
 def test_dag_of_unknown_namespace_is_empty(run_cli: RunCli) -> None:
     assert run_cli("process dag --namespace nobody", *EVENTS).stdout == "0 processes, 0 dependencies\n"
+
+
+def test_dependency_on_a_process_is_one_line(run_cli: RunCli) -> None:
+    waits = {
+        "job": {"namespace": "jobs", "name": "load"}, "dependency_type": "CONDITION", "status_trigger_rule": "SUCCESS",
+        "sequence_trigger_rule": "FINISH_TO_START",
+    }  # fmt: skip
+    load = run_event(second=1, outputs=[dataset("b"), dataset("a")], job="load")
+    report = run_event(
+        second=2, run=2, job="report", inputs=[dataset("a"), dataset("b")],
+        job_facets={"lineageBridge_jobDependencies": facet(upstream=[waits])},
+    )  # fmt: skip
+    lines = run_cli("process dag", load, report).stdout.splitlines()
+    assert [line for line in lines if "waits" in line] == ["    waits for jobs load: db a, db b, declared (SUCCESS)"]

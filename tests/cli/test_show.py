@@ -5,7 +5,19 @@ import json
 import pytest
 
 from tests.commands import RunCli
-from tests.factories import Json, app, dataset, facet, job_event, run_event, run_uuid
+from tests.factories import (
+    Json,
+    action,
+    app,
+    columns,
+    dataset,
+    facet,
+    field,
+    job_event,
+    run_event,
+    run_uuid,
+    transformation,
+)
 from tests.queries.sample_store import SAMPLE_EVENTS
 
 DATASET = f"""\
@@ -181,4 +193,38 @@ def test_run_is_shown_with_its_complete_error(run_cli: RunCli) -> None:
     failed = app("FAIL", 1, "boom\n\tat line 7\n\nCaused by: \x1b[31mfire\n", exitCode=facet(value=0))
     assert run_cli(f"show {run_uuid(1)}", app("START", 0), failed).stdout.splitlines()[6:12] == [
         "  exit code: 0", "  error:", "    boom", "        at line 7", "", r"    Caused by: \x1b[31mfire",
+    ]  # fmt: skip
+
+
+def spark_actions(count: int) -> list[Json]:
+    """Several actions of one application that report the same column."""
+    derived = columns({"y": [field("a", "x", transformation())]})
+    output = dataset("b", columnLineage=derived)
+    return [
+        app("START", 0),
+        *(
+            action("COMPLETE", run, run=run, outputs=[output]) | {"inputs": [dataset("a")]}
+            for run in range(2, 2 + count)
+        ),
+    ]
+
+
+def test_actions_of_an_application_are_one_reason(run_cli: RunCli) -> None:
+    events = spark_actions(3)
+    hops = run_cli("lineage db b --column y", *events).stdout
+    assert hops == "db b.y  <- db a.x  DIRECT/IDENTITY   [jobs app1]\n"
+    explained = run_cli("explain db b --column y", *events).stdout.splitlines()
+    assert [line.split(" (")[0].strip() for line in explained] == [
+        "db b", "y  <- db a.x  DIRECT/IDENTITY", "event 2", "event 3", "event 4",
+    ]  # fmt: skip
+    reasons = [line for line in run_cli("explain db b --from db a", *events).stdout.splitlines() if line[2] != " "]
+    assert [line.split(",")[0].strip() for line in reasons] == [
+        "column: the facet columnLineage of jobs app1", "inferred: the inputs and outputs of a run of jobs app1",
+    ]  # fmt: skip
+
+
+def test_explain_prints_at_most_limit_events_per_reason(run_cli: RunCli) -> None:
+    lines = run_cli("explain db b --from db a --limit 2", *spark_actions(3)).stdout.splitlines()
+    assert [line.split(" (")[0].split(":")[0].strip() for line in lines[1:]] == [
+        "column", "event 4", "event 3", "inferred", "event 4", "event 3",
     ]  # fmt: skip
