@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.cli.output import escape, truncation_note
+from bridge.cli.output import count_of, escape, truncation_note
 from bridge.queries.cycles import strongly_connected_components
 
 if TYPE_CHECKING:
@@ -88,7 +88,8 @@ def dag_lines(dag: "DagResult") -> Iterator[str]:
     dependencies: dict[str, dict[str, list[Dependency]]] = defaultdict(lambda: defaultdict(list))
     for dependency in dag.dependencies:
         dependencies[dependency.after][full_name(processes[dependency.before])].append(dependency)
-    yield f"{len(processes)} processes, {len(dag.dependencies)} dependencies"
+    dependency_count = count_of(len(dag.dependencies), "dependency", "dependencies")
+    yield f"{count_of(len(processes), 'process', 'processes')}, {dependency_count}"
     for number, level in enumerate(execution_levels(dag), start=1):
         yield f"level {number}"
         for process in level:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bridge.cli.options import Config, load_settings
-from bridge.cli.output import echo
+from bridge.cli.output import count_of, echo
 from mappers.legacy.technology import Technology
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def load(
         importer = FeedImporter(make_feed_row_reader(settings), writer, input_kind)
         for file in files:
             report = report.add(importer.import_rows(read_rows(file)))
-    echo(f"imported {report.accepted} runs from {len(files)} file(s)")
+    echo(f"imported {count_of(report.accepted, 'run')} from {count_of(len(files), 'file')}")
     print_rejections(report.rejected, 0)
     if report.rejected:
         raise typer.Exit(1)

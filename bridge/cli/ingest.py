@@ -1,6 +1,7 @@
 """`lineage-bridge ingest`."""
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,9 +9,10 @@ import typer
 
 from bridge.cli.ingest_report import print_rejections, show_progress
 from bridge.cli.options import Config, load_settings
-from bridge.cli.output import echo
+from bridge.cli.output import count_of, echo
 
 if TYPE_CHECKING:
+    from bridge.intake.file_ingester import ProgressCallback
     from bridge.intake.source import IntakeReport
 
 
@@ -46,17 +48,33 @@ def ingest(
         max_line=int(settings.intake.max_unpacked_mb * (1 << 20)),
     )
     total = IntakeReport()
-    for path in files:
-        with show_progress(path) as progress:
-            total = total.add(EventFileSource(ingester, path, progress).poll())
+    for number, path in enumerate(files, 1):
+        offset = 0
+
+        def note_offset(position: int, show_offset: "ProgressCallback") -> None:
+            nonlocal offset
+            offset = position
+            show_offset(position)
+
+        try:
+            with show_progress(path) as progress:
+                callback = partial(note_offset, show_offset=progress)
+                total = total.add(EventFileSource(ingester, path, callback).poll())
+        except KeyboardInterrupt:
+            echo(
+                f"interrupted in file {number} of {len(files)} ({path}) after {offset} bytes; ingested"
+                f" {count_of(total.accepted, 'event')} from earlier files: run the command again to continue",
+                err=True,
+            )
+            raise
     if any(str(path) == "-" for path in paths):
         total = total.add(ingester.ingest_stream(sys.stdin.buffer, "stdin"))
-    _print_report(total, len(files))
+    _print_report(total, len(files) + ("-" in map(str, paths)))
 
 
 def _print_report(report: "IntakeReport", file_count: int) -> None:
     """Print the report. Exit with an error if any input was not ingested completely."""
-    summary = f"ingested {report.accepted} events from {file_count} file(s)"
+    summary = f"ingested {count_of(report.accepted, 'event')} from {count_of(file_count, 'file')}"
     if report.resumed_at:
         summary += f"; skipped {report.resumed_at} bytes ingested earlier (--restart ingests them again)"
     echo(summary)

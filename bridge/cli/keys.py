@@ -8,9 +8,10 @@ from typing import Annotated
 
 import typer
 
-from bridge.cli.output import echo
+from bridge.cli.options import Config, load_settings
+from bridge.cli.output import echo, escape
 
-keys = typer.Typer(name="keys", help="Create API keys.", no_args_is_help=True)
+keys = typer.Typer(name="keys", help="Create and list API keys.", no_args_is_help=True)
 
 _KEY_BYTES = 32
 
@@ -39,3 +40,16 @@ def create(
         f"      scopes: [{', '.join(dict.fromkeys(scope))}]",
         err=True,
     )
+
+
+@keys.command("list")
+def list_keys(config: Config = None) -> None:
+    """List the API keys of the configuration: name, scopes, and the beginning of the hash."""
+    api_keys = load_settings(config).server.api_keys
+    if not api_keys:
+        echo("no API keys: only clients on this machine can reach the service", err=True)
+        return
+    width = max(len(escape(key.name)) for key in api_keys)
+    echo(f"{'NAME':<{width}}  {'SHA256':<12}  SCOPES")
+    for key in api_keys:
+        echo(f"{escape(key.name):<{width}}  {key.sha256[:12]}  {', '.join(key.scopes)}")

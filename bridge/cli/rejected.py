@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bridge.cli.options import Config, load_settings
-from bridge.cli.output import echo
+from bridge.cli.output import echo, escape, wrap_line
 
 if TYPE_CHECKING:
     from bridge.settings.model import Settings
@@ -14,20 +14,53 @@ if TYPE_CHECKING:
     from bridge.store.event_log import IncomingEvent
     from bridge.store.failed_inputs import FailedInput
 
-rejected = typer.Typer(name="rejected", help="List, show and retry rejected or unmerged input.", no_args_is_help=True)
+rejected = typer.Typer(
+    name="rejected", help="List, show, retry and drop rejected or unmerged input.", no_args_is_help=True
+)
+
+
+_COLUMNS = "{:<16}  {:<8}  {:<5}  {:<19}  {:<{}}  {}"
 
 
 @rejected.command("list")
-def list_rejected(config: Config = None) -> None:
-    """List rejected input and events that were stored but not merged."""
+def list_rejected(
+    limit: Annotated[int | None, typer.Option(min=1, help="Show only the newest inputs")] = None,
+    config: Config = None,
+) -> None:
+    """List rejected input and events that were stored but not merged, oldest first."""
     _, _, inputs = open_failed_inputs(config)
-    for failed_input in inputs:
+    from mappers.timestamps import format_timestamp
+
+    shown_inputs = inputs[-limit:] if limit else inputs
+    source_width = max((len(escape(failed_input.source)) for failed_input in shown_inputs), default=0)
+    if shown_inputs:
+        echo(_COLUMNS.format("HASH", "KIND", "TIMES", "LAST (UTC)", "SOURCE", source_width, "REASON"))
+    for failed_input in shown_inputs:
         path = f" at {failed_input.path}" if failed_input.path else ""
         evicted = " (payload evicted)" if failed_input.evicted else ""
-        echo(
-            f"{failed_input.hash.hex()[:16]}  {failed_input.kind}  x{failed_input.receipts}  {failed_input.source}  "
-            f"{failed_input.reason}{path}{evicted}"
-        )
+        last_time = format_timestamp(failed_input.last_at)[:19].replace("T", " ")
+        line = _COLUMNS.format(
+            failed_input.hash.hex()[:16], failed_input.kind, f"x{failed_input.receipts}", last_time,
+            escape(failed_input.source), source_width, escape(f"{failed_input.reason}{path}{evicted}"),
+        )  # fmt: skip
+        echo(wrap_line(line))
+    if len(shown_inputs) < len(inputs):
+        echo(f"… {len(inputs) - len(shown_inputs)} older inputs: raise --limit")
+
+
+@rejected.command("drop")
+def drop_rejected(
+    prefix: Annotated[str, typer.Argument(metavar="HASH", help="Hash or unique prefix")], config: Config = None
+) -> None:
+    """Delete a rejected input that will never be valid."""
+    settings, _, inputs = open_failed_inputs(config)
+    from bridge.bootstrap.store import make_writer
+
+    failed_input = _find_failed_input(inputs, prefix)
+    if failed_input.kind != "rejected":
+        raise typer.BadParameter(f"{prefix} is a stored event that was not merged: use `rejected retry`")
+    make_writer(settings).delete_rejected(failed_input.hash)
+    echo(f"dropped {failed_input.hash.hex()[:16]} from {escape(failed_input.source)}")
 
 
 @rejected.command("show")

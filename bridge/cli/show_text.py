@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from bridge.cli.job_text import autosys_lines, fact_lines, sla_text
+from bridge.cli.output import count_of
 
 if TYPE_CHECKING:
     from bridge.queries.dataset import DatasetResult
@@ -49,8 +50,8 @@ def _governance_lines(governance: dict[str, Any]) -> Iterator[str]:
 
 
 def _version_line(version: "VersionResult") -> str:
-    counts = (("rows", version.rows), ("bytes", version.bytes), ("files", version.files))
-    sizes = "".join(f", {count} {unit}" for unit, count in counts if count is not None)
+    counts = (("row", version.rows), ("byte", version.bytes), ("file", version.files))
+    sizes = "".join(f", {count_of(count, unit)}" for unit, count in counts if count is not None)
     by = f" by {version.job.namespace} {version.job.name}" if version.job else ""
     latest = " (latest)" if version.latest else ""
     return f"    {version.tag}  {version.produced_at}{by}{sizes}{latest}"
@@ -105,7 +106,7 @@ def _usage_lines(verb: str, usages: "list[DatasetUsageResult]") -> Iterator[str]
         yield f"  {verb}:"
     for usage in usages:
         version = f"  version {usage.version}" if usage.version else ""
-        rows = f"  {usage.rows} rows" if usage.rows is not None else ""
+        rows = f"  {count_of(usage.rows, 'row')}" if usage.rows is not None else ""
         yield f"    {usage.dataset.namespace} {usage.dataset.name}{version}{rows}"
 
 

@@ -72,7 +72,11 @@ class FileIngester:
                 start = 0 if self._from_start else self._resume_offset(file, file_start)
                 progress(start)
                 report = self._ingest_records(
-                    read_records(file, start, self._max_line), source_name(path), progress, file_start
+                    read_records(file, start, self._max_line),
+                    source_name(path),
+                    progress,
+                    file_start,
+                    is_file_start=start == 0,
                 )
         except _READ_ERRORS as error:
             return IntakeReport(unreadable=(f"{printable_path(path)}: {error}",))
@@ -92,14 +96,26 @@ class FileIngester:
         return 0
 
     def _ingest_records(
-        self, records: Iterator[RawRecord], source: str, progress: ProgressCallback, file_start: _FileStart | None
+        self,
+        records: Iterator[RawRecord],
+        source: str,
+        progress: ProgressCallback,
+        file_start: _FileStart | None,
+        *,
+        is_file_start: bool = False,
     ) -> IntakeReport:
         """Ingest records in batches. The commit of a batch overlaps with the parsing of the next one."""
         report = IntakeReport()
         with ThreadPoolExecutor(1, thread_name_prefix="commit") as executor:
             pending_commit: Future[None] | None = None
+            is_first_batch = is_file_start
             while True:
                 items, end_offset, error = self._next_batch(records, source)
+                foreign_file = _reject_foreign_file(items) if is_first_batch else None
+                if foreign_file is not None:
+                    self._writer.write([foreign_file])
+                    return IntakeReport.of([foreign_file])
+                is_first_batch = False
                 if error is not None:
                     report = report._replace(unreadable=(f"{source}: {error}",))
                 if pending_commit is not None:
@@ -133,7 +149,10 @@ class FileIngester:
 
     def _read_record(self, record: RawRecord, source: str) -> Item:
         if record.too_long is None:
-            return self._reader.read(record.payload, source, historical=self._historical)
+            item = self._reader.read(record.payload, source, historical=self._historical)
+            if isinstance(item, RejectedInput) and record.line is not None:
+                return item._replace(reason=f"{item.reason} (line {record.line})")
+            return item
         reason = f"line {record.too_long} exceeds the limit of {self._max_line} bytes; only its beginning is kept"
         return self._reader.reject(record.payload, source, InputTooLarge(reason))
 
@@ -149,6 +168,21 @@ class FileIngester:
             self._writer.commit(staged_group)
         if end_offset:
             progress(end_offset)
+
+
+def _reject_foreign_file(items: list[Item]) -> RejectedInput | None:
+    """Reject a file as a whole if none of its first lines resembles an event. Its payload is the first line."""
+    foreign_items = [
+        item
+        for item in items
+        if isinstance(item, RejectedInput) and not item.too_large and b'"eventTime"' not in (item.payload or b"")
+    ]
+    if len(items) == 1 or len(foreign_items) < len(items):
+        return None
+    first_item = foreign_items[0]
+    return first_item._replace(
+        reason=f"not an event file: none of {len(items)} lines is an event; {first_item.reason}"
+    )
 
 
 class EventFileSource:

@@ -81,6 +81,6 @@ def audit_intake(db: Database, org: str) -> IntakeAudit:
     if event_count != logged_count:
         discrepancies.append(f"{event_count} events were received, but the log counts {logged_count}")
     if rejected_count != int(listed_count) + retried_count:
-        outcomes = f"{listed_count} are listed and {retried_count} were ingested later"
+        outcomes = f"{listed_count} are listed and {retried_count} were ingested later or dropped"
         discrepancies.append(f"{rejected_count} inputs were rejected; {outcomes}")
     return IntakeAudit(source_totals, discrepancies)

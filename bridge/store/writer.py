@@ -406,7 +406,7 @@ class Writer:
         return next((FilePosition(path, file_hash, offset) for file_hash, offset in rows), None)
 
     def delete_rejected(self, payload_hash: bytes) -> None:
-        """Delete a rejected input that has since been ingested, and count it as retried."""
+        """Delete a rejected input that has since been ingested or is dropped, and count it as retried."""
         with self._db.transaction():
             for source, receipts in self._db.fetch_all(_REJECTED_RECEIPTS, self._org, payload_hash):
                 self._db.execute(_ADD_TO_LEDGER, self._org, source, self._writer_id, 0, 0, receipts)

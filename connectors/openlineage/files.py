@@ -24,11 +24,13 @@ _array_decoder = msgspec.json.Decoder(list[msgspec.Raw])
 class RawRecord(NamedTuple):
     """The bytes of an event, and the end offset in the decompressed file (0 if reading cannot resume there).
 
-    Of a line over the limit, only the beginning is kept, and `too_long` is its number.
+    Of a line over the limit, only the beginning is kept. `line` is the number of the line, if the file was read from
+    its start line by line.
     """
 
     payload: bytes
     end: int
+    line: int | None = None
     too_long: int | None = None
 
 
@@ -73,20 +75,21 @@ def read_records(file: BinaryIO, start: int = 0, max_line: int = MAX_LINE_BYTES)
     if first_line is None:
         return
     if first_line.too_long or not _starts_document(first_line.payload):
-        yield from _line_records(chain([first_line], lines), start)
+        yield from _line_records(chain([first_line], lines), start, lines_before=0)
         return
+    lines_before = first_line.number - 1
     is_array = first_line.payload.removeprefix(BOM).lstrip().startswith(b"[")
     limit = _MAX_ARRAY_BYTES if is_array else max_line
     content = first_line.payload + file.read(max(0, limit + 1 - first_line.length))
     if len(content) <= limit:
-        yield from _document_records(content, start, max_line)
+        yield from _document_records(content, start, max_line, lines_before)
     elif is_array:
         raise OSError(f"the JSON array has more than {limit >> 20} MB: write one event per line (jq -c '.[]')")
     else:
-        yield from _line_records(read_lines(PrefixedFile(content, file), max_line), start)
+        yield from _line_records(read_lines(PrefixedFile(content, file), max_line), start, lines_before)
 
 
-def _line_records(lines: Iterable[Line], start: int) -> Iterator[RawRecord]:
+def _line_records(lines: Iterable[Line], start: int, lines_before: int | None = None) -> Iterator[RawRecord]:
     """Yield a record for each line that is not blank. The end of an incomplete last line is 0."""
     end = start
     for line in lines:
@@ -95,7 +98,8 @@ def _line_records(lines: Iterable[Line], start: int) -> Iterator[RawRecord]:
             yield RawRecord(line.payload, end, too_long=line.number)
         elif line.payload.strip():
             is_incomplete = not line.payload.endswith(b"\n") and not is_json(line.payload.removeprefix(BOM))
-            yield RawRecord(line.payload, 0 if is_incomplete else end)
+            number = None if lines_before is None else lines_before + line.number
+            yield RawRecord(line.payload, 0 if is_incomplete else end, number)
 
 
 def _starts_document(first_line: bytes) -> bool:
@@ -106,7 +110,7 @@ def _starts_document(first_line: bytes) -> bool:
     return text.startswith(b"{") and not is_json(text)
 
 
-def _document_records(content: bytes, start: int, max_line: int) -> Iterator[RawRecord]:
+def _document_records(content: bytes, start: int, max_line: int, lines_before: int) -> Iterator[RawRecord]:
     """Yield the elements of an array or a single document; content that is neither is read line by line."""
     document = content.removeprefix(BOM).strip()
     end = start + len(content)
@@ -121,7 +125,7 @@ def _document_records(content: bytes, start: int, max_line: int) -> Iterator[Raw
     if is_json(document):
         yield RawRecord(content, end)
     else:
-        yield from _line_records(read_lines(io.BytesIO(content), max_line), start)
+        yield from _line_records(read_lines(io.BytesIO(content), max_line), start, lines_before)
 
 
 def is_json(text: bytes) -> bool:

@@ -145,7 +145,7 @@ class Workspace:
         )
 
     def first_rejected_id(self) -> str:
-        return self.run("rejected", "list").stdout.split()[0]
+        return self.run("rejected", "list").stdout.splitlines()[1].split()[0]
 
     def runs(self) -> list[tuple[str, str]]:
         lines = self.run("runs", "--output", "json").stdout.splitlines()
@@ -270,9 +270,7 @@ FILES = {
 def test_file_import_is_idempotent(workspace: Workspace, name: str, text: str) -> None:
     (workspace.folder / name).write_text(text, encoding="utf-8")
     for _ in range(2):
-        assert (
-            workspace.run("feed", "load", str(workspace.folder / name)).stdout == "imported 1 runs from 1 file(s)\n"
-        )
+        assert workspace.run("feed", "load", str(workspace.folder / name)).stdout == "imported 1 run from 1 file\n"
     assert workspace.runs() == [("RunMgmt/Recalc", "SUCCESS")]
 
 
@@ -298,11 +296,11 @@ def test_malformed_rows_are_rejected_with_location(workspace: Workspace, text: s
     file = workspace.folder / "a.txt"
     file.write_text(text, encoding="utf-8", newline="")
     result = workspace.run("feed", "take", str(file))
-    assert (result.stdout, result.exit_code) == ("imported 1 runs from 1 file(s)\n", int(bool(reasons)))
+    assert (result.stdout, result.exit_code) == ("imported 1 run from 1 file\n", int(bool(reasons)))
     assert workspace.runs() == [("RunMgmt/Load", "SUCCESS")]
     rejected_list = sorted(
         rejected.partition("  row:RUNMGR@UTC  ")[2]
-        for rejected in workspace.run("rejected", "list").stdout.splitlines()
+        for rejected in workspace.run("rejected", "list").stdout.splitlines()[1:]
     )
     assert [
         rejected.startswith(f"{file} {reason}") for rejected, reason in zip(rejected_list, reasons, strict=True)

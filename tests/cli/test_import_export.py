@@ -53,10 +53,8 @@ def test_import_restores_exported_events(tmp_path: Path, lines: bytes, form: str
         assert (result.exit_code, result.stdout, result.stderr) == (0, message, "")
     assert command(tmp_path, "export", "--events").stdout_bytes.splitlines() == lines.splitlines()
     listed = command(tmp_path, "rejected", "list").stdout
-    assert ("  unmerged  x1  test  a fault of ours" in listed, "  rejected  x1  test  not JSON" in listed) == (
-        True,
-        True,
-    )
+    columns = sorted((row[1], row[-1][:8]) for row in (line.split("  ") for line in listed.splitlines()[1:]))
+    assert columns == [("rejected", "not JSON"), ("unmerged", "a fault ")]
     assert command(tmp_path, "rejected", "retry").stdout == "1 ingested, 1 still rejected\n"
 
 

@@ -105,7 +105,7 @@ def test_diagram_output(run_cli: RunCli, form: str, text: str) -> None:
 
 def test_dag_reports_truncation(run_cli: RunCli) -> None:
     lines = run_cli("process dag --max-dependencies 1", *EVENTS, prepare=register_definitions).stdout.splitlines()
-    assert (lines[0], lines[-1]) == ("5 processes, 1 dependencies", "… results truncated: raise --max-dependencies")
+    assert (lines[0], lines[-1]) == ("5 processes, 1 dependency", "… results truncated: raise --max-dependencies")
 
 
 def test_dag_of_unknown_namespace_is_empty(run_cli: RunCli) -> None:

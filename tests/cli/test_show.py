@@ -39,7 +39,7 @@ dataset db lake.clean
     mail  string
     id    string   who it is
   newest versions:
-    {run_uuid(1)}  2026-01-01T00:00:05.000000Z by jobs clean, 3 rows, 30 bytes, 1 files (latest)
+    {run_uuid(1)}  2026-01-01T00:00:05.000000Z by jobs clean, 3 rows, 30 bytes, 1 file (latest)
 """
 JOB = f"""\
 job jobs app2

@@ -12,6 +12,7 @@ from bridge.errors import StoreFull
 from bridge.intake.file_ingester import FileIngester
 from bridge.intake.source import IntakeReport
 from bridge.store.event_log import IncomingEvent, RejectedInput
+from bridge.store.intake_audit import audit_intake
 from bridge.store.writer import StagedGroup
 from tests.factories import run_event
 from tests.stores import Store, as_bytes
@@ -111,10 +112,34 @@ def test_invalid_lines_are_stored_once(store: Store, path: Path) -> None:
     path.write_bytes(lines(1) + b'{"torn":\n{}\n' + lines(2))
     assert ingest(store, path) == IntakeReport(accepted=2, rejected=2)
     assert store.rows("SELECT reason, path, source FROM rejected_event ORDER BY reason") == [
-        ("is missing", "eventTime", str(path)),
-        ("not JSON: Input data was truncated", "", str(path)),
+        ("is missing (line 3)", "eventTime", str(path)),
+        ("not JSON: Input data was truncated (line 2)", "", str(path)),
     ]
     assert ingest(store, path).rejected == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"# title\n\ntext\n", "not an event file: none of 2 lines is an event; not JSON"),
+        (b'{"name": 1}\n{"name": 2}\n', "not an event file: none of 2 lines is an event; is missing (line 1)"),
+        (b"text\n" * 1200, "not an event file: none of 500 lines is an event; not JSON"),
+    ],
+)
+def test_foreign_file_is_one_rejected_input(store: Store, path: Path, content: bytes, reason: str) -> None:
+    path.write_bytes(content)
+    for _ in range(2):
+        assert ingest(store, path) == IntakeReport(rejected=1)
+    ((stored_reason, receipts),) = store.rows("SELECT reason, receipts FROM rejected_event")
+    assert (stored_reason.startswith(reason), receipts) == (True, 2)
+    assert audit_intake(store.db, store.org).discrepancies == []
+
+
+def test_foreign_lines_appended_to_events_are_rejected_one_by_one(store: Store, path: Path) -> None:
+    path.write_bytes(lines(1))
+    ingest(store, path)
+    path.write_bytes(lines(1) + b"a\nb\n")
+    assert ingest(store, path) == IntakeReport(rejected=2, resumed_at=len(lines(1)))
 
 
 def test_unmapped_events_are_counted(

@@ -140,7 +140,7 @@ def events(tmp_path: Path) -> Path:
 
 
 def test_ingest_creates_store_and_lineage(cli_without_store: Cli, events: Path) -> None:
-    assert cli_without_store("ingest", events) == CommandResult(0, "ingested 1 events from 1 file(s)\n", "")
+    assert cli_without_store("ingest", events) == CommandResult(0, "ingested 1 event from 1 file\n", "")
     assert cli_without_store("lineage", "db", "b") == CommandResult(
         0, "db b\n└─ <- db a   [jobs make_b, column]\n", ""
     )
@@ -159,7 +159,8 @@ def test_ingest_dash_reads_stdin(cli: Cli, tmp_path: Path, folders: list[str]) -
     result = cli("ingest", "-", *(tmp_path / name for name in folders), stdin=EVENT + b"\n")
     count = 1 + 2 * len(folders)
     assert (result.code, result.err) == (0, "")
-    assert result.out.startswith(f"ingested {count} events from ")
+    noun = "event" if count == 1 else "events"
+    assert result.out.startswith(f"ingested {count} {noun} from ")
 
 
 def test_canonical_export_equals_that_of_in_memory_store(cli: Cli, events_dir: Path) -> None:
@@ -221,9 +222,23 @@ def test_ingest_reports_unreadable_file_and_continues(cli: Cli, tmp_path: Path, 
     damaged = tmp_path / "a.json.gz"
     damaged.write_bytes(b"\x1f\x8b damaged")
     result = cli("ingest", damaged, events)
-    assert (result.code, result.out) == (EXIT_HANDLED, "ingested 1 events from 2 file(s)\n")
+    assert (result.code, result.out) == (EXIT_HANDLED, "ingested 1 event from 2 files\n")
     assert result.err.startswith(f"error: cannot continue reading {damaged}: ")
     assert "Traceback" not in result.err
+
+
+def test_interrupted_ingest_reports_how_far_it_came(tmp_path: Path, events: Path) -> None:
+    pipe = tmp_path / "pipe.ndjson"
+    os.mkfifo(pipe)
+    environment = os.environ | {"LINEAGE_BRIDGE__STORE__URL": f"sqlite:///{tmp_path / 'store.db'}"}
+    command = [sys.executable, "-m", "bridge", "ingest", str(events), str(pipe)]
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE) as process:
+        writer = os.open(pipe, os.O_WRONLY)  # waits until the command opens the pipe, after the first file
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+        os.close(writer)
+    message = f"interrupted in file 2 of 2 ({pipe}) after 0 bytes; ingested 1 event from earlier files"
+    assert (process.returncode, errors.decode().partition(":")[0]) == (130, message)
 
 
 # -- rejected
@@ -236,22 +251,29 @@ def test_rejected_input_is_listed_shown_and_retried(cli: Cli, tmp_path: Path) ->
     strict = tmp_path / "strict.yaml"
     strict.write_text("intake:\n  max_datasets: 1\n")
     result = cli("ingest", path, "-c", strict)
-    assert (result.code, result.out) == (EXIT_HANDLED, "ingested 0 events from 1 file(s)\n")
+    assert (result.code, result.out) == (EXIT_HANDLED, "ingested 0 events from 1 file\n")
     assert result.err == "3 rejected, 0 stored but not merged: see `lineage-bridge rejected list`\n"
 
     listed = cli("rejected", "list")
     assert (listed.code, listed.err) == (0, "")
-    rows = [line.split("  ", 4) for line in listed.out.splitlines()]
-    assert [row[1:4] for row in rows] == [["rejected", "x1", str(path)]] * 3
-    assert sorted(row[4] for row in rows)[:2] == ["2 datasets in one event; the limit is 1"] * 2
-    first = next(row[0] for row in rows if row[4].startswith("not JSON: "))
+    header, *rows = [re.split("  +", line) for line in listed.out.splitlines()]
+    assert header == ["HASH", "KIND", "TIMES", "LAST (UTC)", "SOURCE", "REASON"]
+    assert [row[1:3] + row[4:5] for row in rows] == [["rejected", "x1", str(path)]] * 3
+    assert sorted(row[5] for row in rows)[:2] == [
+        f"2 datasets in one event; the limit is 1 (line {line})" for line in (2, 3)
+    ]
+    first = next(row[0] for row in rows if row[5].startswith("not JSON: ") and row[5].endswith(" (line 1)"))
     assert cli("rejected", "show", first[:8].upper()).out.encode().strip() == bad
 
     for arguments, message in (([first], "0 ingested, 1 still rejected\n"), ([], "2 ingested, 1 still rejected\n")):
         code, out, err = cli("rejected", "retry", *arguments)
         assert (code, out) == (EXIT_HANDLED, message)
         assert "not JSON" in err
-    assert [line.split()[0] for line in cli("rejected", "list").out.splitlines()] == [first]
+    assert [line.split()[0] for line in cli("rejected", "list").out.splitlines()] == ["HASH", first]
+    dropped = cli("rejected", "drop", first)
+    assert (dropped.code, dropped.out) == (0, f"dropped {first} from {path}\n")
+    assert cli("rejected", "list").out == ""
+    assert cli("doctor").out.count("were ingested later") == 0
     assert "db a" in cli("lineage", "db", "b").out
 
 
@@ -357,11 +379,36 @@ def test_created_keys_are_unique(cli: Cli) -> None:
 # -- help and version
 
 
-@pytest.mark.parametrize("arguments", [[], ["rejected"], ["keys"], ["schema"], ["config"]])
+@pytest.mark.parametrize("arguments", [["rejected"], ["keys"], ["schema"], ["config"]])
 def test_command_group_without_subcommand_prints_help(cli: Cli, arguments: list[str]) -> None:
     result = cli(*arguments)
     assert re.search("^(Commands|Run):$", result.out + result.err, re.MULTILINE)
     assert result.code == EXIT_USAGE
+
+
+def test_bare_command_prints_help(cli: Cli) -> None:
+    assert cli() == cli("--help") == cli("-h")
+    assert cli().code == 0
+
+
+@pytest.mark.parametrize("command", [["runs"], ["rejected", "list"], ["sync", "status"]], ids=" ".join)
+def test_short_help_option_is_accepted(cli: Cli, command: list[str]) -> None:
+    assert cli(*command, "-h") == cli(*command, "--help")
+
+
+def test_version_option_prints_version(cli: Cli) -> None:
+    assert cli("--version") == cli("version")
+
+
+def test_configured_keys_are_listed_without_secrets(cli: Cli, tmp_path: Path) -> None:
+    config = tmp_path / "keys.yaml"
+    config.write_text(
+        f"server:\n  api_keys:\n    - {{name: spark, sha256: {'a' * 64}, scopes: [ingest, read]}}\n", encoding="utf-8"
+    )
+    assert cli("keys", "list", "-c", config).out.splitlines() == [
+        "NAME   SHA256        SCOPES", "spark  aaaaaaaaaaaa  ingest, read",
+    ]  # fmt: skip
+    assert cli("keys", "list").err.startswith("no API keys")
 
 
 def test_version_as_text_and_json(cli: Cli) -> None:

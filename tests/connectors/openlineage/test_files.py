@@ -79,7 +79,8 @@ def test_records_have_end_positions(content: bytes, ends: list[int]) -> None:
 def test_reading_continues_from_any_position(content: bytes) -> None:
     all_records = records(content)
     for i, record in enumerate(all_records):
-        assert records(content, record.end) == all_records[i + 1 :]
+        later_records = [later._replace(line=None) for later in all_records[i + 1 :]]  # numbers need the start
+        assert records(content, record.end) == later_records
 
 
 def test_partial_line_is_read_again_when_complete() -> None:
