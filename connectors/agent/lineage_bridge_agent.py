@@ -5,6 +5,7 @@ One file, Python 3.6 or newer, standard library only: copy it to the machines th
 
   lineage-bridge-agent install /usr/local/bin/lineage-bridge-agent
   lineage-bridge-agent run --output /data/out.csv -- ./load.sh 2026-01-31
+  lineage-bridge-agent check
   lineage-bridge-agent flush
   lineage-bridge-agent register_dataset s3://bucket/out/v1 2026-01-31 SUCCESS
   lineage-bridge-agent register_process BOX/JOB SUCCESS
@@ -668,9 +669,9 @@ class ServiceConnection:
         self._connection = None
         self._base_path = ""
 
-    def send(self, kind, body):
+    def send(self, kind, body, content_type="application/json"):
         """Send an event; return status and text of the response, or None and the error."""
-        headers = {"Content-Type": "application/json"}
+        headers = {"Content-Type": content_type}
         if self._api_key:
             headers["Authorization"] = "Bearer " + self._api_key
         while True:
@@ -1215,6 +1216,36 @@ def _is_in_ranges(exit_code, ranges):
     return any(low <= exit_code <= high for low, high in ranges)
 
 
+def check(options):
+    """Check that the service responds and accepts the API key, without sending an event; return the exit code."""
+    if not options.url.startswith(("http://", "https://")):
+        _print("%s is not a URL: set LINEAGE_BRIDGE_URL to http://HOST:PORT or https://HOST" % options.url)
+        return EXIT_UNDELIVERED
+    # The service checks the key before it refuses the media type, so nothing is stored.
+    status, text = ServiceConnection(options.url, options.api_key).send(_RUN_EVENT, b"", "text/plain")
+    if status == 415 and "Unsupported media type" in text:
+        _print(
+            "%s responds and accepts %s" % (options.url, "the API key" if options.api_key else "events without a key")
+        )
+        return 0
+    if status is None:
+        reason = "does not respond (%s): check LINEAGE_BRIDGE_URL and the network" % text
+    elif status in (401, 403):
+        reason = "does not accept the API key (%s): check LINEAGE_BRIDGE_API_KEY" % _problem_detail(text)
+    else:
+        reason = "is not a lineage-bridge that can receive events (status %d): check LINEAGE_BRIDGE_URL" % status
+    _print("%s %s" % (options.url, reason))
+    return EXIT_UNDELIVERED
+
+
+def _problem_detail(text):
+    """Return the detail of a problem response, or the whole text of any other response."""
+    try:
+        return json.loads(text)["detail"]
+    except (ValueError, KeyError, TypeError):
+        return text
+
+
 def flush(options):
     """Deliver all pending events of this user or, as root, of all users; return the exit code."""
     if os.geteuid() != 0:
@@ -1417,6 +1448,7 @@ def build_parser():
     subcommands = parser.add_subparsers(dest="subcommand", metavar="COMMAND")
     add_run_options(subcommands.add_parser("run", parents=[common], help="run a command and report the run"))
     subcommands.add_parser("flush", parents=[common], help="deliver all pending events (as root: of all users)")
+    subcommands.add_parser("check", parents=[common], help="check that the service responds and accepts the API key")
     installer = subcommands.add_parser("install", help="copy this file to where jobs can run it")
     installer.add_argument("path", help="target, such as /usr/local/bin/lineage-bridge-agent")
     dataset = subcommands.add_parser("register_dataset", parents=[common], help="register a version of a dataset")
@@ -1491,6 +1523,8 @@ def main(arguments=None):
         parser.error("unrecognized arguments: %s" % " ".join(unknown_options))
     if options.subcommand == "flush":
         return flush(options)
+    if options.subcommand == "check":
+        return check(options)
     if options.subcommand == "install":
         return install(options.path)
     if options.subcommand in ("register_dataset", "register_process"):

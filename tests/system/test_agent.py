@@ -2,6 +2,7 @@
 
 import ast
 import fcntl
+import hashlib
 import json
 import os
 import resource
@@ -536,6 +537,40 @@ def test_runs_and_registrations_reach_the_real_service(runner: AgentRunner, tmp_
         ).fetchall()
     assert runs == [("JobA", "COMPLETE"), ("JobB", "COMPLETE"), ("JobC", "FAIL")]
     assert datasets == [("file", "/lake/positions.csv"), ("postgres://h", "db.s.t"), ("s3://bucket", "out/v1")]
+
+
+def test_check_reports_url_and_key(runner: AgentRunner, tmp_path: Path) -> None:
+    store = new_store(tmp_path)
+    keys = [
+        {"name": name, "sha256": hashlib.sha256(name.encode()).hexdigest(), "scopes": [scope]}
+        for name, scope in (("writer", "ingest"), ("reader", "read"))
+    ]
+    with Service(store, SERVER__API_KEYS=json.dumps(keys)) as real_service:
+        runner.url = f"http://127.0.0.1:{real_service.port}"
+        for key, code, message in (
+            ("writer", 0, "responds and accepts the API key"),
+            ("reader", 1, "lacks the scope ingest"),
+            ("nobody", 1, "check LINEAGE_BRIDGE_API_KEY"),
+        ):
+            result = runner.call("check", LINEAGE_BRIDGE_API_KEY=key)
+            assert (result[0], message in result[2]) == (code, True)
+    with closing(sqlite3.connect(store)) as db:
+        assert db.execute("SELECT count(*) FROM rejected_event").fetchone() == (0,)
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        (UNREACHABLE_URL, f"{UNREACHABLE_URL} does not respond (ConnectionRefusedError"),
+        ("bridge:8090", "bridge:8090 is not a URL: set LINEAGE_BRIDGE_URL"),
+        ("stub", "is not a lineage-bridge that can receive events (status 404)"),
+    ],
+)
+def test_check_reports_wrong_url(runner: AgentRunner, service: StubService, url: str, message: str) -> None:
+    service.status = 404
+    runner.url = service.url if url == "stub" else url
+    code, _, stderr = runner.call("check")
+    assert (code, message in stderr) == (1, True)
 
 
 def test_command_runs_with_closed_standard_streams(runner: AgentRunner) -> None:
