@@ -122,7 +122,8 @@ def _process_label(process: "DagProcess") -> str:
 def _edge_label(dependency: "Dependency") -> str:
     if dependency.dataset is None:
         declared = dependency.declared or {}
-        rules = [str(declared[key]) for key in ("status_trigger_rule", "trigger_rule") if declared.get(key)]
-        return f"declared ({', '.join(rules)})" if rules else "declared"
+        labels = {"status_trigger_rule": "", "trigger_rule": "condition "}
+        rules = [f"{label}{declared[key]}" for key, label in labels.items() if declared.get(key)]
+        return f"declared ({'; '.join(rules)})" if rules else "declared"
     note = "" if dependency.observed else " (declared only)"
     return f"{full_name(dependency.dataset)}{note}"

@@ -127,7 +127,7 @@ def main() -> None:
     try:
         _run_app()
     except LineageBridgeError as error:
-        echo(f"error: {error}", err=True)
+        echo(f"error: {error}", err=True, color="red")
         exit_codes = {
             (ConfigError, MissingDependency, InvalidParameter, InvalidSql): EXIT_USAGE,
             (Unreachable, TargetUnavailable, TargetMisconfigured): EXIT_UNREACHABLE,

@@ -1,5 +1,7 @@
 """Printing results: text or JSON, terminal-safe names, truncation notices."""
 
+import os
+import sys
 from collections.abc import Iterator
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
@@ -10,6 +12,7 @@ from bridge.terminal import escape, escape_json, escape_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import TextIO
 
     from bridge.store.lineage.walk import Truncation
 
@@ -56,7 +59,6 @@ def print_result(result: object, lines: "Iterable[str]", *, as_json: bool, wrap:
 def wrap_line(line: str) -> str:
     """Wrap a line at the width of the terminal, and continue the branches of a tree. Pipes get whole lines."""
     import shutil
-    import sys
     import textwrap
 
     width = shutil.get_terminal_size().columns
@@ -72,9 +74,17 @@ def wrap_line(line: str) -> str:
     )
 
 
-def echo(text: str, *, err: bool = False) -> None:
-    """Print text, with control characters other than line breaks escaped."""
-    typer.echo(escape_lines(text), err=err)
+def echo(text: str, *, err: bool = False, bold: bool = False, color: str | None = None) -> None:
+    """Print text, with control characters other than line breaks escaped. Styles apply only to terminals."""
+    escaped_text = escape_lines(text)
+    if (bold or color) and _accepts_styles(sys.stderr if err else sys.stdout):
+        escaped_text = typer.style(escaped_text, bold=bold or None, fg=color)
+    typer.echo(escaped_text, err=err)
+
+
+def _accepts_styles(stream: "TextIO") -> bool:
+    """Return whether a stream is a terminal with colors. NO_COLOR disables them (https://no-color.org)."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def print_json(result: object) -> None:

@@ -35,7 +35,7 @@ class QueryRunner(NamedTuple):
         except AmbiguousName as error:
             return self.run(_select_candidate(query, error.candidates))
         except (NotFound, StateConflict) as error:
-            echo(escape(f"error: {error}"), err=True)
+            echo(escape(f"error: {error}"), err=True, color="red")
             raise typer.Exit(EXIT_CONFLICT if isinstance(error, StateConflict) else 1) from error
 
     def run_and_print(self, query: "Query[A]", lines: "Callable[[A], Iterable[str]]", output: OutputFormat) -> None:

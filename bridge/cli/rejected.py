@@ -34,7 +34,7 @@ def list_rejected(
     shown_inputs = inputs[-limit:] if limit else inputs
     source_width = max((len(escape(failed_input.source)) for failed_input in shown_inputs), default=0)
     if shown_inputs:
-        echo(_COLUMNS.format("HASH", "KIND", "TIMES", "LAST (UTC)", "SOURCE", source_width, "REASON"))
+        echo(_COLUMNS.format("HASH", "KIND", "TIMES", "LAST (UTC)", "SOURCE", source_width, "REASON"), bold=True)
     for failed_input in shown_inputs:
         path = f" at {failed_input.path}" if failed_input.path else ""
         evicted = " (payload evicted)" if failed_input.evicted else ""

@@ -1,6 +1,5 @@
 """`lineage-bridge runs`."""
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,6 +15,8 @@ if TYPE_CHECKING:
     from bridge.queries.runs import RunRecord
 
 _COLUMNS = "{:<19}  {:<10}  {:>8}  {:>4}  {:>12}  {:<36}  {}"
+#: Colors of rows on a terminal.
+_COLORS = {"FAILED": "red", "STARTED": "yellow"}
 _DERIVED = (
     "* derived: FAILED* reported COMPLETE, but its last action failed; UNKNOWN* reported no end before its"
     " application ended"
@@ -65,8 +66,7 @@ def runs(
         for run in history.items:
             print_json(run)
         return
-    for line in _table_lines(history):
-        echo(line)
+    _print_table(history)
 
 
 def _parse_datetime(option: str, text: str | None) -> "datetime | None":
@@ -76,26 +76,27 @@ def _parse_datetime(option: str, text: str | None) -> "datetime | None":
     return None if micros is None else to_datetime(micros)
 
 
-def _table_lines(history: "Page[RunRecord]") -> Iterator[str]:
+def _print_table(history: "Page[RunRecord]") -> None:
     runs = history.items
     if not runs:
         echo("no runs", err=True)
         return
-    yield _COLUMNS.format("STARTED (UTC)", "STATUS", "DURATION", "EXIT", "ROWS WRITTEN", "RUN", "JOB")
+    header = _COLUMNS.format("STARTED (UTC)", "STATUS", "DURATION", "EXIT", "ROWS WRITTEN", "RUN", "JOB")
+    echo(header, bold=True)
     for run in runs:
-        yield from _run_lines(run, f"{run.namespace} {run.job}")
+        _print_run(run, f"{run.namespace} {run.job}")
         for step in run.steps:
-            yield from _run_lines(step, f"  {step.step}")
+            _print_run(step, f"  {step.step}")
         if run.more_steps:
-            yield MORE_RESULTS
+            echo(MORE_RESULTS)
     if history.next:
-        yield MORE_RESULTS
+        echo(MORE_RESULTS)
     if any(record.status_derived for run in runs for record in (run, *run.steps)):
-        yield _DERIVED
+        echo(_DERIVED)
 
 
-def _run_lines(run: "RunRecord", job: str) -> Iterator[str]:
-    """Yield the table row of a run and, if the run failed, the first line of the error."""
+def _print_run(run: "RunRecord", job: str) -> None:
+    """Print the table row of a run and, if the run failed, the first line of the error."""
     marker = "*" if run.status_derived else ""
     status = "running" if run.status == "STARTED" else f"{run.status}{marker}"
     duration = "" if run.duration_seconds is None else _format_duration(round(run.duration_seconds * 1_000_000))
@@ -103,10 +104,10 @@ def _run_lines(run: "RunRecord", job: str) -> Iterator[str]:
     activity = "" if run.end_ts else f"   (last activity {_format_time(run.last_activity_ts)})"
     exit_code = "" if run.exit_code is None else run.exit_code
     columns = (_format_time(run.start_ts), status, duration, exit_code, rows, run.run_id, escape(job))
-    yield _COLUMNS.format(*columns) + activity
+    echo(_COLUMNS.format(*columns) + activity, color=_COLORS.get(run.status))
     error = next((line for line in (run.error_message or "").splitlines() if line.strip()), None)
     if error:
-        yield _truncate(escape(f"    {error.strip()}"))
+        echo(_truncate(escape(f"    {error.strip()}")))
 
 
 def _truncate(line: str) -> str:

@@ -233,7 +233,7 @@ LEVELS = [
 def test_dag_applies_conditions_of_boxes_to_their_members(workspace: Workspace) -> None:
     workspace.run("autosys", "scan", workspace.file("a.jil", BOXES), "--instance", "PRD")
     lines = workspace.run("process", "dag", "--namespace", "autosys://PRD").stdout.splitlines()
-    levels = [re.sub(r"declared .*status_trigger_rule=(.*?)( trigger_rule=.*)?$", r"\1", line) for line in lines]
+    levels = [re.sub(r"declared \((.*?)(; condition .*)?\)$", r"\1", line) for line in lines]
     assert levels == ["7 processes, 5 dependencies", *LEVELS]
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from bridge.cli.output import echo
 from tests import factories as make
 from tests.commands import RunCli, create_store
 from tests.factories import action, app, at, dataset, field, run_event, run_uuid, transformation
@@ -136,6 +137,23 @@ def test_error_is_truncated_to_terminal_width(tmp_path: Path) -> None:
         lines = [screen.readline() for _ in range(3)]
         os.close(terminal)
     assert lines[2] == "    " + "x" * 55 + "…\n"
+
+
+@pytest.mark.parametrize(
+    ("environment", "start", "end"),
+    [({}, "\x1b[31m", "\x1b[0m"), ({"NO_COLOR": "1"}, "", ""), ({"TERM": "dumb"}, "", "")],
+    ids=["colors", "NO_COLOR", "dumb"],
+)
+def test_failed_runs_are_red_on_a_terminal(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
+    environment: dict[str, str], start: str, end: str,
+) -> None:  # fmt: skip
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    for name, value in {"TERM": "xterm", **environment}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    echo("FAILED \x1b", color="red")
+    assert capfd.readouterr().out == f"{start}FAILED \\x1b{end}\n"
 
 
 # -- lineage --columns
