@@ -62,6 +62,12 @@ PROBLEM = _object_schema(
     detail=_STRING,
     field=_STRING | {"description": "Path of the invalid value in the request."},
     conflicts={"type": "array", "items": {"type": "object", "additionalProperties": {"type": ["string", "null"]}}},
+    similar={"type": "array", "items": _STRING, "description": "Datasets with names similar to an unknown name."},
+    candidates={
+        "type": "array",
+        "items": {"type": "object", "additionalProperties": _STRING},
+        "description": "Id, namespace and name of the datasets that match an ambiguous name.",
+    },
     rejected=_STRING | {"description": "The hash under which the input is stored: see `lineage-bridge rejected`."},
 )
 _PROBLEMS = {
