@@ -4,6 +4,7 @@ import stat
 import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -113,8 +114,11 @@ class FileIngester:
                 items, end_offset, error = self._next_batch(records, source)
                 foreign_file = _reject_foreign_file(items) if is_first_batch else None
                 if foreign_file is not None:
-                    self._writer.write([foreign_file])
-                    return IntakeReport.of([foreign_file])
+                    next_record = next(records, None)
+                    if next_record is None:
+                        self._writer.write([foreign_file])
+                        return IntakeReport.of([foreign_file])
+                    records = chain([next_record], records)  # events may follow
                 is_first_batch = False
                 if error is not None:
                     report = report._replace(unreadable=(f"{source}: {error}",))
@@ -171,7 +175,7 @@ class FileIngester:
 
 
 def _reject_foreign_file(items: list[Item]) -> RejectedInput | None:
-    """Reject a file as a whole if none of its first lines resembles an event. Its payload is the first line."""
+    """Reject a file as a whole if none of its lines resembles an event. The payload is its first line."""
     foreign_items = [
         item
         for item in items
