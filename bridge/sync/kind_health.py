@@ -27,7 +27,7 @@ def failure_class(error: LineageBridgeError) -> FailureClass | None:
         return ("no response",)
     if isinstance(error, TargetUnavailable) and error.status == _SERVER_ERROR:
         return (str(_SERVER_ERROR),)
-    if isinstance(error, TargetRejected) and error.status in _NOT_FOUND_STATUSES:
+    if isinstance(error, TargetRejected | TargetUnavailable) and error.status in _NOT_FOUND_STATUSES:
         return (str(error.status), str(error))
     return None
 
