@@ -49,14 +49,13 @@ class ChildProcess:
         """
         request = pickle.dumps((function, arguments), pickle.HIGHEST_PROTOCOL)
         with self._lock:
-            process = self._running_process()
             try:
-                result, error = _exchange(process, request)
+                result, error = _exchange(self._running_process(), request)
             except _PIPE_ERRORS as pipe_error:
-                self._end()
+                exit_code = self._end()
                 if self._is_closed:
                     raise _stopped() from None
-                raise CallFailed(f"the process that parses large events ended ({process.returncode})") from pipe_error
+                raise CallFailed(f"the process that parses large events ended ({exit_code})") from pipe_error
             if len(request) > _LAST_REQUEST_BYTES:
                 self._end()
         if error is not None:
@@ -72,13 +71,15 @@ class ChildProcess:
         with self._lock:
             self._end()
 
-    def _end(self) -> None:
+    def _end(self) -> int | None:
+        """End the process, and return its exit code."""
         process, self._process = self._process, None
         if process is None:
-            return
+            return None
         process.kill()
         with suppress(BrokenPipeError):  # closing sends what a failed call has left in the buffer
             process.communicate()
+        return process.returncode
 
     def _running_process(self) -> "subprocess.Popen[bytes]":
         if self._is_closed:

@@ -18,7 +18,7 @@ from mappers.errors import LineageBridgeError, TransientError
 
 _SQLITE = "sqlite:///"
 _POSTGRES = ("postgresql://", "postgres://")
-_PASSWORD = re.compile(r"(//[^:/@]*):.*@|(password=)[^&]*")
+_PASSWORD = re.compile(r"(//[^:/@]*):.{0,500}@|(password=)[^&]*")
 _PAGE_BYTES = 4096
 
 

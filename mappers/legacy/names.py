@@ -15,7 +15,7 @@ _FILE_SYSTEM_SCHEMES = frozenset({"hdfs", "dbfs", "abfss", "abfs", "wasbs", "was
 _OBJECT_STORE_KEYWORDS = {"S3": "s3", "S3A": "s3", "S3N": "s3", "GS": "gs", "GCS": "gs"}
 _FILE_KEYWORDS = frozenset({"FILE", "LOCAL", "NFS", "UNIX"})
 #: `user:password@` before the host; a password may contain a slash, and a port is a number.
-_LOGIN = re.compile(r"(?<=://)(?:[^/]*@|[^/@:]*:(?!\d+/)[^@]*@)")
+_LOGIN = re.compile(r"(?<=://)(?:[^/]*@|[^/@:]*:(?!\d+/)[^@]{0,256}@)")
 #: URLs with a container before the `@`, where other URLs have a login.
 _CONTAINER_URLS = ("abfss://", "abfs://", "wasbs://", "wasb://")
 _SERVER_SETTINGS = {"DB2": "db2_url", "TERADATA": "teradata_url", "HDFS": "hdfs_url"}

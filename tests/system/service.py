@@ -18,6 +18,7 @@ from bridge.store.canonical_export import export_canonical
 from bridge.store.intake_audit import audit_intake
 from bridge.store.schema import upgrade_sqlite
 from bridge.store.sqlite import SqliteDatabase
+from bridge.store.writer import Writer
 from tests.stores import Store, as_bytes
 
 Json = dict[str, object]
@@ -179,9 +180,11 @@ def run(store: Path, *arguments: str, wrap: Sequence[str] = (), **settings: str)
 
 
 def new_store(folder: Path) -> Path:
-    """Create an empty store, so that the process under test runs no migrations."""
+    """Create an empty store, so that the process under test runs no migrations and derives nothing at start."""
     path = folder / "store.db"
     upgrade_sqlite(path)
+    with closing(SqliteDatabase.for_writing(path)) as db:
+        Writer(db)
     return path
 
 

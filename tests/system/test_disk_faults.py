@@ -47,7 +47,7 @@ def send_until_failure(service: Service, events: Iterator[bytes], limit: int = 4
 
 @pytest.mark.system("strace")
 @pytest.mark.parametrize(
-    "fault", ["fdatasync:error=EIO:when=1", "fdatasync:error=EIO:when=5", "pwrite64:error=EIO:when=60"]
+    "fault", ["fdatasync:error=EIO:when=1", "fdatasync:error=EIO:when=5", "pwrite64:error=EIO:when=300"]
 )
 def test_service_stops_without_response_on_disk_error(tmp_path: Path, fault: str) -> None:
     store, events = new_store(tmp_path), all_events()
