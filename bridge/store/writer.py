@@ -132,8 +132,7 @@ class Writer:
         self._active_columns = ActiveColumnLineage(db, org)
         self._compressor = zstandard.ZstdCompressor(level=1)
         self._row_cache: dict[type[Row], BoundedCache[Row, Row]] = {}
-        self._regroup_after_rule_change(link_rules)
-        self._rederive_columns_after_upgrade()
+        self._recompute_after_rule_changes(link_rules)
 
     @property
     def database(self) -> Database:
@@ -379,26 +378,24 @@ class Writer:
                 new_rows[key] = row
         return new_rows
 
-    def _regroup_after_rule_change(self, link_rules: LinkRules) -> None:
-        """Recompute all identity groups if the rules differ from those of the last computation."""
-        name = f"link_rules/{self._org}"
-        rules = msgspec.json.encode(link_rules._replace(never_link=tuple(sorted(link_rules.never_link)))).decode()
+    def _recompute_after_rule_changes(self, link_rules: LinkRules) -> None:
+        """Recompute what was derived with other rules: those of an earlier configuration or version."""
+        sorted_rules = link_rules._replace(never_link=tuple(sorted(link_rules.never_link)))
         with self._db.transaction():
-            if (rules,) in self._db.fetch_all(_GET_RULES, name):
-                return
-            regrouped_datasets = self._identity_groups.recompute_all()
-            update_is_active(self._db, self._org, Reducer(), regrouped_datasets)
-            mark_changes(self._db, self._org, Reducer(), regrouped_datasets)
+            self._recompute_if_changed("link_rules", msgspec.json.encode(sorted_rules).decode(), self._regroup_all)
+            self._recompute_if_changed("column_rules", _COLUMN_RULES, self._active_columns.recompute_all)
+
+    def _recompute_if_changed(self, kind: str, rules: str, recompute: Callable[[], set[bytes]]) -> None:
+        """Recompute, and mark the datasets that it returns, unless the rules are those of the last computation."""
+        name = f"{kind}/{self._org}"
+        if (rules,) not in self._db.fetch_all(_GET_RULES, name):
+            mark_changes(self._db, self._org, Reducer(), recompute())
             self._db.execute(_SET_RULES, name, rules)
 
-    def _rederive_columns_after_upgrade(self) -> None:
-        """Derive active column lineage again if an earlier version, with other rules, derived it."""
-        name = f"column_rules/{self._org}"
-        with self._db.transaction():
-            if (_COLUMN_RULES,) in self._db.fetch_all(_GET_RULES, name):
-                return
-            mark_changes(self._db, self._org, Reducer(), self._active_columns.recompute_all())
-            self._db.execute(_SET_RULES, name, _COLUMN_RULES)
+    def _regroup_all(self) -> set[bytes]:
+        regrouped_datasets = self._identity_groups.recompute_all()
+        update_is_active(self._db, self._org, Reducer(), regrouped_datasets)
+        return regrouped_datasets
 
     def file_position(self, path: str) -> FilePosition | None:
         """Return the position up to which a file was loaded, or None if the file was never loaded."""
