@@ -48,4 +48,6 @@ def to_datetime(micros: int) -> datetime:
 
 
 def from_datetime(time: datetime) -> int:
-    return (time - _EPOCH) // _MICROSECOND
+    """Convert a time to microseconds. A time without a time zone is in UTC."""
+    aware_time = time if time.tzinfo else time.replace(tzinfo=UTC)
+    return (aware_time - _EPOCH) // _MICROSECOND

@@ -1,7 +1,7 @@
 """Queries: lineage of datasets and of columns."""
 
 from collections.abc import Collection, Iterable, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated, Literal
 
 import msgspec
@@ -17,6 +17,7 @@ from bridge.store.lineage.walk import MAX_EDGES, Direction, LineageWalk, Truncat
 from bridge.store.references import ColumnReference, NodeReference, format_id, node_reference
 from mappers.canonical.identity import NO_ID, run_id
 from mappers.logical_job import Granularity
+from mappers.timestamps import from_datetime
 
 _READ = """
 SELECT i.run_id, d.class_id, i.version FROM {keys} g
@@ -248,11 +249,7 @@ def _truncation(walks: Iterable[LineageWalk | ColumnWalk]) -> Truncation | None:
 
 
 def _until_micros(as_of: datetime | None) -> int:
-    """Convert a time, which is in UTC unless it has a time zone, to microseconds since the epoch."""
-    if as_of is None:
-        return NO_TIME_LIMIT
-    aware_time = as_of if as_of.tzinfo else as_of.replace(tzinfo=UTC)
-    return int(aware_time.timestamp()) * 1_000_000 + aware_time.microsecond
+    return NO_TIME_LIMIT if as_of is None else from_datetime(as_of)
 
 
 def _edge_results(graph: LineageGraph, edges: Sequence[Edge], versions: _RunVersions) -> list[EdgeResult]:

@@ -1,6 +1,6 @@
 """Queries: runs, runs of a job, and one run."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated
 
 import msgspec
@@ -116,10 +116,7 @@ def _run_page(
 
 
 def _to_micros(time: datetime | None) -> int | None:
-    """Convert a time, which is in UTC unless it has a time zone, to microseconds since the epoch."""
-    if time is None:
-        return None
-    return from_datetime(time if time.tzinfo else time.replace(tzinfo=UTC))
+    return None if time is None else from_datetime(time)
 
 
 def run_record(

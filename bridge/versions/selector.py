@@ -1,6 +1,6 @@
 """Version selectors: `published`, `latest`, `as_of:TIME`, `version:TAG`, `pin:NAME`."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated, Literal, NamedTuple
 
 import msgspec
@@ -8,6 +8,7 @@ import msgspec
 from bridge.errors import InvalidParameter
 from bridge.versions.reader import WHOLE_VERSION
 from mappers.openlineage.partitions import normalize_partition_key
+from mappers.timestamps import from_datetime
 
 SelectorKind = Literal["published", "latest", "version", "pin", "named"]
 _PREFIXES: dict[str, SelectorKind] = {"version:": "version", "pin:": "pin"}
@@ -31,7 +32,7 @@ def parse_selector(selector: str, as_of: datetime | None = None) -> Selector:
 
     `as_of:TIME` selects the latest version of that time; the parameter `as_of` can also be combined with `published`.
     """
-    until = None if as_of is None else to_micros(as_of)
+    until = None if as_of is None else from_datetime(as_of)
     if selector in ("published", "latest"):
         return Selector("published" if selector == "published" else "latest", "", until)
     if until is not None:
@@ -48,15 +49,9 @@ def parse_selector(selector: str, as_of: datetime | None = None) -> Selector:
     return Selector("named", selector)
 
 
-def to_micros(time: datetime) -> int:
-    """Convert a time to microseconds. A time without a time zone is in UTC."""
-    aware_time = time if time.tzinfo else time.replace(tzinfo=UTC)
-    return int(aware_time.timestamp()) * 1_000_000 + aware_time.microsecond
-
-
 def _parse_time(time: str) -> int:
     try:
-        return to_micros(datetime.fromisoformat(time))
+        return from_datetime(datetime.fromisoformat(time))
     except ValueError as error:
         raise InvalidParameter(f"{time[:64]!r} is not a time such as 2026-01-31T06:00:00Z", "pin") from error
 

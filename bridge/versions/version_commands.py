@@ -24,8 +24,8 @@ from bridge.versions.selector import (
     SelectorField,
     parse_partition,
     parse_selector,
-    to_micros,
 )
+from mappers.timestamps import from_datetime
 
 Until = Annotated[
     datetime,
@@ -77,7 +77,7 @@ class PinCommand(Command[PinResult], frozen=True, kw_only=True):
                 VersionRequest(item.find_group_id(ctx), parse_selector(item.version)) for item in self.datasets
             ]
             versions = [(request.group_id, registry.resolver.resolve(request).version) for request in requests]
-            pins = registry.pins.pin(self.pin, versions, to_micros(self.until), ctx.actor(self.by), self.why)
+            pins = registry.pins.pin(self.pin, versions, from_datetime(self.until), ctx.actor(self.by), self.why)
         return PinResult([pinned_version(ctx.dataset_name(pin.group_id), pin) for pin in pins])
 
 
