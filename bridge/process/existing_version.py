@@ -18,7 +18,8 @@ def existing_result(planned_output: PlannedOutput, file_systems: FileSystems) ->
     if folder is None:
         manifest = VersionManifest(existing.tag, planned_output.key, output.format, [], {}, options=output.options)
     else:
-        manifest = _read_manifest(planned_output, folder, file_systems)
+        content = read_existing_manifest(planned_output, folder, file_systems)
+        manifest = decode_version_manifest(content, f"{folder}/{MANIFEST_NAME}")
     return WriteResult(
         planned_output,
         manifest,
@@ -41,12 +42,12 @@ def with_written_rows_only(result: WriteResult) -> WriteResult:
     return result._replace(manifest=msgspec.structs.replace(manifest, roots=written_roots or manifest.roots))
 
 
-def _read_manifest(planned_output: PlannedOutput, folder: str, file_systems: FileSystems) -> VersionManifest:
-    file = f"{folder}/{MANIFEST_NAME}"
-    content = file_systems.for_path(folder).read(file)
+def read_existing_manifest(planned_output: PlannedOutput, folder: str, file_systems: FileSystems) -> bytes:
+    """Read the manifest of an existing version. Raises JobFailed if its folder was deleted."""
+    content = file_systems.for_path(folder).read(f"{folder}/{MANIFEST_NAME}")
     if content is None:
         raise JobFailed(
             f"outputs.{planned_output.output.dataset}: the folder {folder} of the existing version was deleted: "
             "--rerun creates a new version"
         )
-    return decode_version_manifest(content, file)
+    return content

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from bridge.errors import JobFailed, StateConflict
+from bridge.errors import StateConflict
 from bridge.process.backend import ProcessBackend, send_event
 from bridge.process.check_sql import CheckOutcome
 from bridge.process.executor import PlanExecutor, lineage_sources
+from bridge.process.existing_version import read_existing_manifest
 from bridge.process.existing_version_check import ExistingVersionCheck
 from bridge.process.input_resolver import verify_delivery
 from bridge.process.job_failure import job_failure
-from bridge.process.manifest import MANIFEST_NAME
 from bridge.process.output_writer import WriteResult
 from bridge.process.parameters import format_value
 from bridge.process.plan import Plan, PlannedInput, PlannedOutput
@@ -260,12 +260,8 @@ class ProcessRunner:
             self._executor.verify()
             return
         for planned_output in self._plan.outputs:
-            folder = planned_output.existing_folder
-            if folder and self._file_systems.for_path(folder).read(f"{folder}/{MANIFEST_NAME}") is None:
-                raise JobFailed(
-                    f"outputs.{planned_output.output.dataset}: the folder {folder} of the existing version was "
-                    "deleted: --rerun creates a new version"
-                )
+            if folder := planned_output.existing_folder:
+                read_existing_manifest(planned_output, folder, self._file_systems)
 
     def _run_result(self, conclusion: RunConclusion, publication: int | None) -> RunResult:
         """Summarize the outputs and checks of a successful run."""
