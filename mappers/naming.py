@@ -1,6 +1,8 @@
-"""OpenLineage naming: canonical namespaces, storage paths, short names."""
+"""OpenLineage naming: canonical namespaces, storage paths, short names, similar names."""
 
 import re
+from collections.abc import Collection
+from difflib import get_close_matches
 
 from mappers.cache import bounded_lru_cache
 
@@ -82,3 +84,10 @@ def display_namespace(namespace: str, database: str = "") -> str:
 def quote_spark_identifier(name: str) -> str:
     """Quote any name as a Spark SQL identifier."""
     return "`" + name.replace("`", "``") + "`"
+
+
+def suggest_name(name: str, known_names: Collection[str], label: str) -> str:
+    """Suggest the most similar of the known names, or list all of them after a label."""
+    for match in get_close_matches(name, known_names, 1):
+        return f"did you mean {match}?"
+    return f"{label}: {', '.join(known_names) or 'none'}"

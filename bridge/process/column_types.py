@@ -1,7 +1,8 @@
 """Compares expected columns with actual ones."""
 
-import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+
+from mappers.naming import suggest_name
 
 #: Types that the OpenLineage listener and Spark name differently.
 _SPARK_TYPE_NAMES = {"long": "bigint", "integer": "int", "byte": "tinyint", "short": "smallint"}
@@ -14,7 +15,7 @@ def column_problems(label: str, expected: Mapping[str, str], actual: Mapping[str
     for name, expected_type in expected.items():
         actual_type = types_by_name.get(name.lower())
         if actual_type is None:
-            problems.append(f"{label}: column {name} is missing{suggest_column(name, actual)}")
+            problems.append(f"{label}: column {name} is missing; {suggest_name(name, actual, 'columns')}")
         elif normalize_type(actual_type) != normalize_type(expected_type):
             problems.append(f"{label}: column {name} has type {actual_type}, expected {expected_type}")
     return problems
@@ -24,10 +25,3 @@ def normalize_type(type_: str) -> str:
     """Return the Spark name of a type in lower case and without spaces."""
     compact_type = type_.lower().replace(" ", "")
     return _SPARK_TYPE_NAMES.get(compact_type, compact_type)
-
-
-def suggest_column(name: str, columns: Iterable[str]) -> str:
-    """Suggest the column with the most similar name, or list all columns."""
-    for match in difflib.get_close_matches(name, columns, 1):
-        return f"; did you mean {match}?"
-    return f"; columns: {', '.join(columns) or 'none'}"

@@ -1,6 +1,5 @@
 """Pydantic model of a process file."""
 
-import difflib
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Literal
 
@@ -11,6 +10,7 @@ from bridge.governance.asset import Sla
 from bridge.process.check_definition import CheckDefinition, Scalar, ViewName
 from bridge.settings.base import Section
 from bridge.settings.yaml_tree import KeyPath
+from mappers.naming import suggest_name
 
 _NAME = r"^[A-Za-z_][A-Za-z0-9_.-]*$"
 _ENTRY_POINT = r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$"
@@ -193,7 +193,5 @@ def _require_known(key_path: KeyPath, name: str, known_names: Sequence[str]) -> 
     """Raise an error if a key refers to an unknown name."""
     if name in known_names:
         return
-    similar_names = difflib.get_close_matches(name, known_names, 1)
-    hint = f"did you mean {similar_names[0]}?" if similar_names else f"known: {', '.join(known_names) or 'none'}"
-    problem = f"refers to unknown name {name}; {hint}"
+    problem = f"refers to unknown name {name}; {suggest_name(name, known_names, 'known')}"
     raise PydanticCustomError("unknown_view", "{problem}", {"problem": problem, "key_path": key_path})

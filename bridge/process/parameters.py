@@ -1,12 +1,12 @@
 """Parses run parameters and substitutes them into the definition."""
 
-import difflib
 import re
 from collections.abc import Callable, Mapping
 from datetime import date, datetime
 
 from bridge.process.definition import Parameter
 from connectors.errors import ConfigError
+from mappers.naming import suggest_name
 
 ParameterValue = str | int | float | bool | date | datetime | None
 
@@ -33,14 +33,11 @@ _PARSERS: dict[str, Callable[[str], ParameterValue]] = {
 
 def bind_parameters(params: Mapping[str, Parameter], arguments: Mapping[str, str]) -> dict[str, ParameterValue]:
     """Parse the arguments and defaults of all parameters. Raises ConfigError with one line per problem."""
-    problems = []
-    unknown_names = [name for name in arguments if name not in params]
-    for name in unknown_names:
-        similar_names = difflib.get_close_matches(name, params, 1)
-        hint = f"known parameters: {', '.join(params) or 'none'}"
-        if similar_names:
-            hint = f"did you mean {similar_names[0]}?"
-        problems.append(f"--param {name}: unknown parameter; {hint}")
+    problems = [
+        f"--param {name}: unknown parameter; {suggest_name(name, params, 'known parameters')}"
+        for name in arguments
+        if name not in params
+    ]
     values: dict[str, ParameterValue] = {}
     for name, parameter in params.items():
         example = _EXAMPLES.get(parameter.type, "text")

@@ -5,13 +5,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from bridge.process.check_definition import CheckDefinition
-from bridge.process.column_types import suggest_column
 from bridge.process.definition import FILE_FORMATS, LIVE, Input, ProcessDefinition
 from bridge.process.steps import check_parameters, load_steps, trace_steps
 from bridge.settings.yaml_model import read_model, read_origins
 from bridge.settings.yaml_tree import Origin
 from connectors.errors import ConfigError
 from mappers.errors import InvalidSql
+from mappers.naming import suggest_name
 
 _STEP_PROBLEM = re.compile(r"steps\.(\w+): ")
 _ENTRY_PROBLEM = re.compile(r"(quality|outputs)\.(\d+): ")
@@ -80,4 +80,4 @@ def _missing_columns(label: str, view: str, names: Iterable[str], columns: Seque
     known_names = {column.lower() for column in columns}
     for name in names:
         if name.lower() not in known_names:
-            yield f"{label}: {view} has no column {name}{suggest_column(name, columns)}"
+            yield f"{label}: {view} has no column {name}; {suggest_name(name, columns, 'columns')}"
