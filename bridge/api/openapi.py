@@ -12,6 +12,7 @@ from bridge.api.openapi_intake import OpenApiObject, problem_responses
 from bridge.api.query_routes import QUERY_ROUTES, parameters_of_other_route
 from bridge.api.schema_names import public_name, with_public_names
 from bridge.queries.query import Query
+from bridge.queries.runs import RunsQuery
 from bridge.queries.versions import ResolveVersionQuery
 from bridge.versions.command import Command
 
@@ -64,7 +65,7 @@ def _query_operation(
     schema = schemas[public_name(query_type.__name__)]
     content = {"application/json": {"schema": result_schema, "example": example["answer"]}}
     error_statuses = [400, 401, 403, 500, 503]
-    if query_type.subject:
+    if query_type.subject or query_type is RunsQuery:
         error_statuses.append(404)
     if query_type is ResolveVersionQuery:
         error_statuses.append(409)

@@ -181,7 +181,7 @@ def _reject_foreign_file(items: list[Item]) -> RejectedInput | None:
         for item in items
         if isinstance(item, RejectedInput) and not item.too_large and b'"eventTime"' not in (item.payload or b"")
     ]
-    if len(items) == 1 or len(foreign_items) < len(items):
+    if len(items) < 2 or len(foreign_items) < len(items):
         return None
     first_item = foreign_items[0]
     return first_item._replace(

@@ -59,8 +59,8 @@ def test_demo_runs_processes_and_job_and_prints_lineage(tmp_path: Path) -> None:
     ):
         assert expected in screen
     runs = [line.split() for line in screen.partition("$ lineage-bridge runs\n")[2].splitlines() if " demo " in line]
-    assert [(run[2], run[4] if run[4] != "demo" else "", run[-1]) for run in runs] == [
-        ("FAILED", "", "demo.report"),
+    assert [(run[2], *run[4:-3], run[-1]) for run in runs] == [
+        ("FAILED", "demo.report"),
         ("SUCCESS", "3", "top"),
         ("SUCCESS", "8", "demo.report"),
         ("SUCCESS", "9", "demo.clean"),
