@@ -16,6 +16,11 @@ _IN_PLACE_SYSTEMS = {
     "mysql", "oceanbase", "oracle", "postgres", "redshift", "saphana", "singlestore", "snowflake", "spanner",
     "sqlite", "teradata", "vertica",
 }  # fmt: skip
+_DATA_FILE = re.compile(
+    r"/(?:part-[^/]*|[^/]*\.(?:csv|tsv|txt|dat|json|jsonl|ndjson|xml|parquet|orc|avro|log)"
+    r"(?:\.(?:gz|bz2|zst|lz4|xz|snappy|deflate|zip))?)$",
+    re.IGNORECASE,
+)
 _STORAGE_SCHEMES = {"file", "s3", "gs", "abfss", "abfs", "wasbs", "wasb", "hdfs", "dbfs", "adl"}
 
 
@@ -51,6 +56,19 @@ def storage_path(namespace: str, name: str) -> str | None:
     if ":" in namespace and not name.startswith("/"):
         return None
     return name
+
+
+def is_data_file(name: str) -> bool:
+    """Return whether a path names a single file with data, judging by its extension or by the prefix `part-`."""
+    return _DATA_FILE.search(name) is not None
+
+
+def parent_folders(namespace: str, name: str) -> list[str]:
+    """Return the names of the folders above a path, the deepest first; none if the dataset is not stored in files."""
+    if storage_path(namespace, name) is None:
+        return []
+    slashes = [match.start() for match in re.finditer("/", name)]
+    return [name[:end] for end in reversed(slashes) if end > 0]
 
 
 def short_name(name: str) -> str:

@@ -25,6 +25,7 @@ def make_writer_on(settings: Settings, db: Database) -> Writer:
         link_rules=LinkRules(
             tuple(NeverLinkRule(rule.namespace, rule.name) for rule in settings.identity.never_link),
             settings.identity.max_names,
+            settings.identity.fold_files,
         ),
         keep_rejected=settings.intake.keep_rejected,
     )

@@ -104,6 +104,7 @@ class IdentitySettings(Section):
 
     never_link: list[NeverLinkSettings] = Field(default=[])
     max_names: int = Field(default=500, ge=2)
+    fold_files: bool = True
 
 
 class FoldingSettings(Section):

@@ -57,8 +57,8 @@ class Database(Protocol):
     def merge_rows(self, row_class: type[Row], rows: Sequence[Row]) -> None:
         """Upsert rows of a single row class. `rows` must be sorted by key."""
 
-    def lock(self, name: str) -> None:
-        """Hold a named lock until the transaction ends."""
+    def lock(self, name: str, *, shared: bool = False) -> None:
+        """Hold a named lock until the transaction ends; others can hold it, too, if it is shared."""
 
     def lock_rows(self, sql: str, *values: Any) -> None:
         """Lock the rows of a query until the transaction ends."""

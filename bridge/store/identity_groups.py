@@ -1,10 +1,11 @@
 """Looks up and maintains identity groups, which are datasets connected by live symlinks."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from bridge.clock import now_micros
 from bridge.store.database import Database, Insert
+from bridge.store.file_folders import FileFolders, NewUses
 from bridge.store.symlink_graph import Component, Link, LinkRules, SymlinkGraph, dataset_names
 from mappers.cache import BoundedCache
 from mappers.canonical.merge import Reducer
@@ -15,7 +16,7 @@ _MEMBER_IDS = "SELECT dataset_id FROM ol_dataset WHERE org_id = ?1 AND class_id 
 _MEMBERS = """
 SELECT d.class_id, d.dataset_id, n.namespace_uri, d.name FROM ol_dataset d
 JOIN ol_namespace n ON n.org_id = d.org_id AND n.namespace_id = d.namespace_id
-WHERE d.org_id = ?1 AND d.class_id {ids}
+WHERE d.org_id = ?1 AND d.class_id {ids} AND d.folded_into IS NULL
 """
 
 _ALL_OVERSIZED = "SELECT dataset_id FROM oversized_group WHERE org_id = ?1 ORDER BY dataset_id"
@@ -41,7 +42,7 @@ def member_ids(db: Database, org: str, groups: Iterable[bytes]) -> set[bytes]:
 
 
 def group_members(db: Database, org: str, groups: Iterable[bytes]) -> list[GroupMember]:
-    """List the datasets of these groups with their names, in no particular order."""
+    """List the datasets of these groups with their names, in no particular order, without folded files."""
     return [GroupMember._make(row) for row in db.fetch_for_ids(_MEMBERS, sorted(groups), org)]
 
 
@@ -102,8 +103,18 @@ _ADD_OVERSIZED = Insert(
     "oversized_group", {"org_id": str, "dataset_id": bytes, "found_at": int}, "ON CONFLICT DO NOTHING"
 )
 _CLEAR_OVERSIZED = "DELETE FROM oversized_group WHERE org_id = ?1"
+_FOLDERS = """
+SELECT dataset_id, folded_into FROM ol_dataset WHERE org_id = ?1 AND dataset_id {ids} AND folded_into IS NOT NULL
+"""
 _LINKED_DATASETS = "SELECT DISTINCT dataset_id FROM dataset_symlink WHERE org_id = ?1"
 _CACHED_LINKS = 100_000
+
+
+class NewFacts(NamedTuple):
+    """New symlinks, and datasets and jobs that may be used in new ways."""
+
+    links: set[Link]
+    uses: NewUses
 
 
 class IdentityGroups:
@@ -114,12 +125,17 @@ class IdentityGroups:
         self._org = org
         self._graph = SymlinkGraph(db, org, rules)
         self._stored_links: BoundedCache[Link, bool] = BoundedCache(_CACHED_LINKS)
+        self._folders = FileFolders(db, org) if rules.fold_files else None
 
-    def find_new_symlinks(self, changes: Reducer) -> set[Link]:
-        """Find the symlinks that are not stored yet. Must be called before the changes are merged.
+    def find_new_facts(self, changes: Reducer) -> NewFacts:
+        """Find what may change the groups. Must be called before the changes are merged.
 
         If there are new symlinks, lock the groups: wait for all other transactions that may change a group.
         """
+        new_links = self._find_new_symlinks(changes)
+        return NewFacts(new_links, self._folders.find_new_uses(changes) if self._folders else NewUses(set(), set()))
+
+    def _find_new_symlinks(self, changes: Reducer) -> set[Link]:
         links = {(row.dataset_id, row.alias_id, row.identifier_type) for row in changes.rows(DatasetSymlinkRow)}
         new_links = {link for link in links if link not in self._stored_links}
         new_links.difference_update(self._db.fetch_for_keys(_STORED_LINKS, sorted(new_links), self._org))
@@ -127,7 +143,7 @@ class IdentityGroups:
             self._lock_groups()
         return new_links
 
-    def update(self, changes: Reducer, new_links: set[Link]) -> set[bytes]:
+    def update(self, changes: Reducer, new_facts: NewFacts) -> set[bytes]:
         """Recompute the affected groups. Return the datasets that may have new group members.
 
         A symlink that is already stored changes nothing, unless a symlink of its dataset was ever deleted.
@@ -137,27 +153,34 @@ class IdentityGroups:
         datasets = sorted({row.dataset_id for row in link_rows})
         rows_with_deletions = self._db.fetch_for_ids(_WITH_DELETED_LINKS, datasets, self._org)
         datasets_with_deletions = {dataset for (dataset,) in rows_with_deletions}
-        for dataset, alias, _ in new_links:
-            seeds |= {dataset, alias}
+        linked_datasets = {dataset_id for dataset, alias, _ in new_facts.links for dataset_id in (dataset, alias)}
+        seeds |= linked_datasets
         for row in link_rows:
             if row.dataset_id in datasets_with_deletions:
                 seeds |= {row.dataset_id, row.alias_id}
+        if self._folders:
+            seeds |= self._folders.update(new_facts.uses, linked_datasets)
         if not seeds:
             return set()
         self._lock_groups()
-        return self._recompute(seeds, new_links)
+        return self._recompute(seeds, new_facts.links)
 
     def recompute_all(self) -> set[bytes]:
         """Recompute all groups, for new rules. Return the datasets that may have new group members."""
         self._lock_groups()
         self._db.execute(_CLEAR_OVERSIZED, self._org)
-        return self._recompute({dataset for (dataset,) in self._db.fetch_all(_LINKED_DATASETS, self._org)}, set())
+        seeds = {dataset for (dataset,) in self._db.fetch_all(_LINKED_DATASETS, self._org)}
+        folders = FileFolders(self._db, self._org)
+        seeds |= folders.fold_all() if self._folders else folders.unfold_all()
+        return self._recompute(seeds, set())
 
     def _lock_groups(self) -> None:
         self._db.lock(f"classes of {self._org}")
 
-    def remember_symlinks(self, changes: Reducer) -> None:
-        """Cache symlinks that were committed."""
+    def remember(self, changes: Reducer) -> None:
+        """Cache symlinks and uses that were committed."""
+        if self._folders:
+            self._folders.remember(changes)
         for row in changes.rows(DatasetSymlinkRow):
             self._stored_links.put((row.dataset_id, row.alias_id, row.identifier_type), True)
 
@@ -185,6 +208,7 @@ class IdentityGroups:
                 members = component.datasets
             pending -= members
             affected |= members
+        self._add_folded_files(new_groups)
         changed = {
             dataset: new_groups[dataset]
             for dataset, group in group_ids(self._db, self._org, new_groups).items()
@@ -192,6 +216,14 @@ class IdentityGroups:
         }
         self._db.execute_many(_SET_GROUP, [(self._org, *change) for change in sorted(changed.items())])
         return affected if changed else set()
+
+    def _add_folded_files(self, new_groups: dict[bytes, bytes]) -> None:
+        """Put folded files into the groups of their folders. A folder can be folded into another one."""
+        folders = dict(self._db.fetch_for_ids(_FOLDERS, sorted(new_groups), self._org))
+        roots = {file: _root(file, folders) for file in folders}
+        stored_groups = group_ids(self._db, self._org, set(roots.values()) - new_groups.keys())
+        for file, root in roots.items():
+            new_groups[file] = new_groups[root] if root in new_groups else stored_groups[root]
 
     def _groups_of(self, component: Component) -> Iterator[tuple[bytes, bytes]]:
         """Yield each dataset with its group. The id of a group is that of the dataset with the smallest name."""
@@ -210,3 +242,11 @@ class IdentityGroups:
         """Record an oversized component under one of its datasets, unless it is already recorded."""
         if known.isdisjoint(component.datasets) and not self._recorded_as_oversized(component.datasets):
             self._db.insert(_ADD_OVERSIZED, [(self._org, component.most_linked_dataset, now_micros())])
+
+
+def _root(file: bytes, folders: Mapping[bytes, bytes]) -> bytes:
+    """Follow the folders from a file upwards as far as they are known to be folded."""
+    dataset = file
+    while dataset in folders:
+        dataset = folders[dataset]
+    return dataset

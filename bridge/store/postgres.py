@@ -189,10 +189,9 @@ class PostgresDatabase:
             arrays = map(encode_array, _column_types(row_class), columns)
             self.execute(upsert_arrays(row_class), org, *arrays)
 
-    def lock(self, name: str) -> None:
-        self.execute(
-            "SELECT pg_advisory_xact_lock(?1)", int.from_bytes(digest(name.encode())[:8], "big", signed=True)
-        )
+    def lock(self, name: str, *, shared: bool = False) -> None:
+        function = "pg_advisory_xact_lock_shared" if shared else "pg_advisory_xact_lock"
+        self.execute(f"SELECT {function}(?1)", int.from_bytes(digest(name.encode())[:8], "big", signed=True))
 
     def lock_rows(self, sql: str, *values: Any) -> None:
         self.execute(f"{sql} FOR UPDATE", *values)

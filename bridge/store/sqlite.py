@@ -164,7 +164,7 @@ class SqliteDatabase:
     def merge_rows(self, row_class: type[Row], rows: Sequence[Row]) -> None:
         self.execute_many(upsert_row(row_class), rows)
 
-    def lock(self, name: str) -> None:
+    def lock(self, name: str, *, shared: bool = False) -> None:
         """Do nothing: SQLite has one writing transaction at a time."""
 
     def lock_rows(self, sql: str, *values: Any) -> None:

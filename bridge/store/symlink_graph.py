@@ -37,10 +37,11 @@ class NeverLinkRule(NamedTuple):
 
 
 class LinkRules(NamedTuple):
-    """Rules that determine which symlinks count, and how many names a group may have."""
+    """Rules that determine which symlinks count, how many names a group may have, and whether files are folded."""
 
     never_link: tuple[NeverLinkRule, ...] = ()
     max_names: int = 500
+    fold_files: bool = True
 
 
 class Component(NamedTuple):

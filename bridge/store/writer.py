@@ -188,7 +188,7 @@ class Writer:
         for row_class, key, row in staged.stored_rows:
             size = len(row.members) if isinstance(row, LineageSetRow) else _ROW_BYTES
             self._row_cache.setdefault(row_class, BoundedCache(_CACHE_BYTES)).put(key, row, size)
-        self._identity_groups.remember_symlinks(staged.changes)
+        self._identity_groups.remember(staged.changes)
         return staged.large_events
 
     def _merge_large_events(self, events: Sequence[IncomingEvent]) -> None:
@@ -283,7 +283,7 @@ class Writer:
     def _merge_rows(self, changes: Reducer) -> list[_StoredRow]:
         """Merge rows in the open transaction, and update what is derived from them. Return the rows to cache."""
         stored_rows: list[_StoredRow] = []
-        new_symlinks = self._identity_groups.find_new_symlinks(changes)
+        new_facts = self._identity_groups.find_new_facts(changes)
         job_kinds = self._active_columns.job_kinds(changes)
         for row_class in TABLES.values():
             rows = changes.rows(row_class)
@@ -293,7 +293,7 @@ class Writer:
                 rows = list(rows_by_key.values())
             if rows:
                 self._db.merge_rows(row_class, rows)
-        regrouped_datasets = self._identity_groups.update(changes, new_symlinks)
+        regrouped_datasets = self._identity_groups.update(changes, new_facts)
         update_is_active(self._db, self._org, changes, regrouped_datasets)
         self._active_columns.update(changes, job_kinds)
         if regrouped_datasets:

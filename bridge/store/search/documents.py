@@ -99,7 +99,7 @@ _MEMBERS = """
 SELECT d.class_id, d.dataset_id, n.namespace_uri, d.name, d.is_active, d.documentation_order, d.description,
   d.storage_order, d.default_format, d.owner_team, d.owner_email
 FROM ol_dataset d JOIN ol_namespace n ON n.org_id = d.org_id AND n.namespace_id = d.namespace_id
-WHERE d.org_id = ?1 AND d.class_id {ids}
+WHERE d.org_id = ?1 AND d.class_id {ids} AND d.folded_into IS NULL
 """
 _JOBS = f"""
 SELECT j.job_id, j.job_id, n.namespace_uri, j.name, TRUE, NULL, j.description, NULL, NULL, j.owner_team, j.owner_email

@@ -6,7 +6,7 @@ import sqlalchemy as sa
 
 from bridge.store.tables.columns import TEXT, id_column, metadata, org_column, org_key
 from mappers.canonical.merge import Row, merge_plan, value_type
-from mappers.canonical.rows import TABLES
+from mappers.canonical.rows import TABLES, DatasetRow
 
 _SQL_TYPES: dict[type, sa.types.TypeEngine[Any]] = {
     bytes: sa.LargeBinary(),
@@ -24,6 +24,7 @@ _COMPUTED: dict[str, list[sa.Column[Any]]] = {
     "ol_dataset": [
         sa.Column("class_id", sa.LargeBinary, nullable=False),
         sa.Column("is_active", sa.Boolean, nullable=False, server_default=sa.true()),
+        id_column("folded_into"),
     ],
     "dataset_version": [
         sa.Column("checksum", TEXT),
@@ -52,7 +53,7 @@ _INDEXES: dict[str, list[tuple[str, ...]]] = {
     "ol_run_input": [("dataset_id",)],
     "ol_run_output": [("dataset_id",)],
     "dataset_version": [("version_tag",), ("idempotency_key",)],
-    "lineage_edge": [("target_id",)],
+    "lineage_edge": [("target_id", "edge_role")],
     "quality_check_def": [("dataset_id",), ("job_id",)],
     "quality_check_result": [("qdef_id",)],
     "dataset_registration": [("dataset_id",)],
@@ -84,6 +85,16 @@ CANONICAL_TABLES: dict[type[Row], sa.Table] = {
     row_class: _canonical_table(name, row_class) for name, row_class in TABLES.items()
 }
 
+
+_datasets = CANONICAL_TABLES[DatasetRow]
+_possibly_inactive = sa.text("retired_at IS NOT NULL OR NOT is_active")
+sa.Index(
+    "ix_ol_dataset__possibly_inactive",
+    _datasets.c.class_id,
+    _datasets.c.org_id,
+    sqlite_where=_possibly_inactive,
+    postgresql_where=_possibly_inactive,
+)
 
 #: Reports of column lineage, and the application runs that they count for. The key sorts them by their rank.
 column_report = sa.Table(
@@ -118,6 +129,17 @@ column_head = sa.Table(
     sqlite_with_rowid=False,
 )
 sa.Index("ix_column_head__job_id", column_head.c.job_id, column_head.c.target_id, column_head.c.org_id)
+
+#: Files, and the folders above each of them; a file is a folder of its own, too.
+file_folder = sa.Table(
+    "file_folder",
+    metadata,
+    org_column(),
+    id_column("folder_id", nullable=False),
+    id_column("file_id", nullable=False),
+    org_key("folder_id", "file_id"),
+    sqlite_with_rowid=False,
+)
 
 #: Components of more names than `identity.max_names`, each under one of its datasets; they are not linked.
 oversized_group = sa.Table(

@@ -46,7 +46,10 @@ WHERE e.org_id = ?1 AND e.job_id {ids} AND e.evidence = 'declared' AND e.edge_ro
   AND (e.declared_io = j.declared_io OR e.declared_lineage = j.declared_lineage)
 ORDER BY e.job_id, e.edge_role, n.namespace_uri, d.name
 """
-_NAME_COUNTS = "SELECT class_id, count(*) FROM ol_dataset WHERE org_id = ?1 AND class_id {ids} GROUP BY class_id"
+_NAME_COUNTS = """
+SELECT class_id, count(*) FROM ol_dataset
+WHERE org_id = ?1 AND class_id {ids} AND folded_into IS NULL GROUP BY class_id
+"""
 _GROUPS = """
 SELECT n.namespace_uri, d.name, d.class_id FROM ol_dataset d
 JOIN ol_namespace n ON n.org_id = d.org_id AND n.namespace_id = d.namespace_id
@@ -56,7 +59,7 @@ WHERE d.org_id = ?1 AND d.dataset_id {ids}
 _NAMES_IN_RUNS = """
 SELECT d.class_id, n.namespace_uri, d.name FROM ol_dataset d
 JOIN ol_namespace n ON n.org_id = d.org_id AND n.namespace_id = d.namespace_id
-WHERE d.org_id = ?1 AND d.class_id {ids} AND (
+WHERE d.org_id = ?1 AND d.class_id {ids} AND d.folded_into IS NULL AND (
   EXISTS (SELECT 1 FROM ol_run_output t WHERE t.org_id = d.org_id AND t.dataset_id = d.dataset_id)
   OR EXISTS (SELECT 1 FROM ol_run_input i WHERE i.org_id = d.org_id AND i.dataset_id = d.dataset_id))
 """

@@ -256,10 +256,15 @@ def test_migrated_store_is_indexed_completely(tmp_path: Path) -> None:
         config.attributes["connection"] = connection
         command.upgrade(config, "0001")
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        for name in ("sync_target", "oversized_group", "column_report", "column_head"):  # used by the current writer
+        tables_of_writer = ("sync_target", "oversized_group", "column_report", "column_head", "file_folder")
+        for name in tables_of_writer:
             columns = ", ".join(column.name for column in metadata.tables[name].columns)
             connection.execute(f"CREATE TEMP TABLE {name} ({columns})")
+        connection.execute("ALTER TABLE ol_dataset ADD COLUMN folded_into")
         Store(db=SqliteDatabase(connection)).apply(run_event(job="old job", outputs=[dataset("old")]))
+        for name in tables_of_writer:
+            connection.execute(f"DROP TABLE temp.{name}")
+        connection.execute("ALTER TABLE ol_dataset DROP COLUMN folded_into")
     upgrade_sqlite(path)
     with closing(SqliteDatabase.for_background_writes(path)) as db:
         SearchIndexer(db, "default").index_all()
