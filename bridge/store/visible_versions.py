@@ -18,10 +18,7 @@ SELECT c.* FROM (
   FROM (
     SELECT v.*, d.class_id, coalesce('key:' || v.idempotency_key, 'tag:' || v.version_tag) AS grouped_by,
       coalesce(r.started_at, v.produced_at) AS run_start, coalesce(r.event_time, v.produced_at) AS ended,
-      r.parent_run_id, (
-        SELECT min(o.lifecycle) FROM ol_run_output o
-        WHERE o.org_id = v.org_id AND o.run_id = v.writer_id AND o.dataset_id = v.dataset_id
-      ) AS lifecycle
+      r.parent_run_id, {_lifecycle_sql("v")} AS lifecycle
     FROM dataset_version v
     JOIN ol_dataset d ON d.org_id = v.org_id AND d.dataset_id = v.dataset_id
     LEFT JOIN ol_run r ON r.org_id = v.org_id AND r.run_id = v.produced_by_run_id
@@ -38,6 +35,43 @@ SELECT c.* FROM (
 WHERE around IS NULL OR around < ended OR lifecycle = 'CREATE'
   OR parent_run_id IS NULL OR row_count IS NULL OR byte_count IS NULL OR file_count IS NULL
 """
+
+
+#: An action inside another one starts soon after it: more siblings before an action are not considered.
+_MAX_PRECEDING_SIBLINGS = 100
+
+
+def nested_writes_sql() -> str:
+    """Build the query of those keys (dataset `a`, run `b`) whose write is reported by an enclosing action as well.
+
+    These are the versions that `written_versions_sql` omits because of their siblings.
+    """
+    return f"""
+SELECT g.a, g.b FROM {{keys}} g
+JOIN ol_dataset d ON d.org_id = ?1 AND d.dataset_id = g.a
+JOIN dataset_version v ON v.org_id = ?1 AND v.dataset_id = g.a AND v.writer_id = g.b
+JOIN ol_run r ON r.org_id = ?1 AND r.run_id = g.b AND r.event_type = 'COMPLETE'
+WHERE coalesce({_lifecycle_sql("v")}, '') <> 'CREATE' AND EXISTS (
+  SELECT 1 FROM (
+    SELECT s.run_id, s.started_at, s.event_time, s.event_type FROM ol_run s
+    WHERE s.org_id = r.org_id AND s.parent_run_id = r.parent_run_id AND s.started_at <= r.started_at
+    ORDER BY s.started_at DESC LIMIT {_MAX_PRECEDING_SIBLINGS}
+  ) o
+  JOIN ol_dataset e ON e.org_id = d.org_id AND e.class_id = d.class_id
+  JOIN dataset_version w ON w.org_id = e.org_id AND w.dataset_id = e.dataset_id AND w.writer_id = o.run_id
+  WHERE o.event_type = 'COMPLETE' AND o.event_time >= r.event_time
+    AND (o.started_at < r.started_at OR o.event_time > r.event_time OR o.run_id < r.run_id)
+    AND w.row_count = v.row_count AND w.byte_count = v.byte_count AND w.file_count = v.file_count
+    AND {_lifecycle_sql("w")} IN ('CREATE', 'OVERWRITE'))
+"""
+
+
+def _lifecycle_sql(version: str) -> str:
+    """Select the lifecycle change that the run of a version reported."""
+    return f"""(
+        SELECT min(t.lifecycle) FROM ol_run_output t
+        WHERE t.org_id = {version}.org_id AND t.run_id = {version}.writer_id AND t.dataset_id = {version}.dataset_id
+      )"""
 
 
 def visible_versions_sql(condition: str = "TRUE") -> str:

@@ -325,6 +325,12 @@ class OpenMetadataClient:
         path = f"/tables/{table_id}/tableProfile"
         self._session.request("put profile", "PUT", path, body=body, retry=False)
 
+    def delete_profile(self, table: str, timestamp: int) -> None:
+        """Delete the profile of a table at a time, and the operation in it; column profiles remain."""
+        for part in ("system", "table"):
+            path = f"/tables/{quote(table, safe='')}/{part}/{timestamp}/profile"
+            self._session.delete("delete profile", path, member=None)
+
     def put_last_run(self, table_id: str, pipeline: str, body: JsonObject) -> None:
         """Write the last run of a pipeline that writes a table; runs of other pipelines are kept."""
         if problem := self._validation_error("pipelineObservability", body):

@@ -32,6 +32,7 @@ WRITES: dict[str, Callable[[Any], object]] = {
     "post_result": lambda om: om.post_result("s.c", {"timestamp": 1}),
     "delete_result": lambda om: om.delete_result("s.c", 1),
     "put_profile": lambda om: om.put_profile("1", {"timestamp": 1}),
+    "delete_profile": lambda om: om.delete_profile("s.t", 1),
     "put_last_run": lambda om: om.put_last_run("1", "s.p", {}),
     "send": lambda marquez: marquez.send({"eventType": "COMPLETE"}),
     "complete_run": lambda marquez: marquez.complete_run("1", "2026-01-01T00:00:00Z"),
@@ -50,7 +51,12 @@ RESPONSES = {
     "list": Fault(status=200, body=[]),
     "null": Fault(status=200, body="null"),
 }
-DOCUMENTED = {("put_edge", "empty 200"), ("delete_edge", "empty 200"), ("send", "empty 201")}
+DOCUMENTED = {
+    ("put_edge", "empty 200"),
+    ("delete_edge", "empty 200"),
+    ("delete_profile", "empty 200"),
+    ("send", "empty 201"),
+}
 
 
 def answer(response: Fault) -> Callable[[httpx.Request], httpx.Response]:

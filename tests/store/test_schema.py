@@ -135,6 +135,33 @@ def test_upgrade_from_released_version_keeps_data(tmp_path: Path) -> None:
         assert connection.execute("SELECT * FROM sync_comparison, sync_call").fetchall() == []
 
 
+def test_upgrade_marks_profiles_of_actions(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    config = Config()
+    config.set_main_option("script_location", str(Path(migrations.__file__).parent))
+    engine = sa.create_engine(f"sqlite:///{path}")
+    with engine.begin() as sa_connection:
+        config.attributes["connection"] = sa_connection
+        command.upgrade(config, "0011")
+        sa_connection.exec_driver_sql("INSERT INTO sync_target (org_id, target, enabled_at) VALUES ('o', 't', 7)")
+        for run, parent in ((b"action", b"app"), (b"job", None)):
+            sa_connection.exec_driver_sql(
+                "INSERT INTO ol_run (org_id, run_id, run_uuid, claim_order, job_id, created_at, updated_at, parent_run_id,"
+                " explicit) VALUES ('o', ?, '', x'', x'', 0, 0, ?, FALSE)",
+                (run, parent),
+            )
+            sa_connection.exec_driver_sql(
+                "INSERT INTO sync_item (org_id, target, kind, key, marked, since, due_at)"
+                " VALUES ('o', 't', 'profile', ?, 1, 1, 1)",
+                (b"d" * 16 + run,),
+            )
+    engine.dispose()
+    schema.upgrade_sqlite(path)
+    with closing(sqlite3.connect(path)) as connection:
+        marks = connection.execute("SELECT target, kind, key FROM dirty_mark").fetchall()
+    assert marks == [("t", "profile", b"d" * 16 + b"action")]
+
+
 def test_newer_store_is_rejected_with_reason(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     schema.upgrade_sqlite(path)

@@ -49,7 +49,7 @@ _INDEXES: dict[str, list[tuple[str, ...]]] = {
     "ol_dataset": [("class_id",)],
     "dataset_symlink": [("alias_id",)],
     "dataset_succession": [("target_id",)],
-    "ol_run": [("job_id", "started_at"), ("parent_run_id",), ("started_at", "run_id")],
+    "ol_run": [("job_id", "started_at"), ("parent_run_id", "started_at"), ("started_at", "run_id")],
     "ol_run_input": [("dataset_id",)],
     "ol_run_output": [("dataset_id",)],
     "dataset_version": [("version_tag",), ("idempotency_key",)],

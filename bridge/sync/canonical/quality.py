@@ -7,6 +7,7 @@ import msgspec
 
 from bridge.store.database import Database
 from bridge.store.governance_facets import EXPECTATIONS
+from bridge.store.visible_versions import nested_writes_sql
 from mappers.canonical.identity import NO_ID
 from mappers.canonical.rank import Rank, order_micros, order_rank
 from mappers.openlineage.facets import ExpectationsFacet
@@ -180,6 +181,7 @@ ORDER BY f.name
 _COLUMN_COUNTS = """
 SELECT class_id, count(*) FROM class_field WHERE org_id = ?1 AND class_id {ids} AND depth = 0 GROUP BY class_id
 """
+_NESTED_WRITES = nested_writes_sql()
 _ID_BYTES = 16
 
 
@@ -194,6 +196,8 @@ class CanonicalProfile(NamedTuple):
     wrote: bool
     columns: int
     metrics: dict[str, Any]
+    #: Whether an enclosing action reports the write; then the profile contains only what the run measured.
+    nested: bool = False
 
 
 def read_profiles(db: Database, org: str, keys: Collection[bytes]) -> dict[bytes, CanonicalProfile]:
@@ -204,14 +208,17 @@ def read_profiles(db: Database, org: str, keys: Collection[bytes]) -> dict[bytes
         content = msgspec.json.decode(body)
         if isinstance(content, dict):
             metrics[dataset + run] = content
+    nested = {dataset + run for dataset, run in db.fetch_for_keys(_NESTED_WRITES, pairs, org)}
     profiles: dict[bytes, CanonicalProfile] = {}
     rows = db.fetch_for_keys(_STATISTICS, pairs, org)
     columns = dict(db.fetch_for_ids(_COLUMN_COUNTS, sorted({class_id for _, _, class_id, *_ in rows}), org))
     for dataset, run, class_id, produced_at, read_at, count, size, change, wrote in rows:
         at = max((time for time in (produced_at, read_at) if time is not None), default=None)
-        if at is not None and dataset + run not in profiles:
-            profiles[dataset + run] = CanonicalProfile(
-                class_id, at, count, size, change, wrote is not None, columns.get(class_id, 0),
-                metrics.get(dataset + run, {}),
-            )  # fmt: skip
+        key = dataset + run
+        if at is None or key in profiles:
+            continue
+        profile = CanonicalProfile(
+            class_id, at, count, size, change, wrote is not None, columns.get(class_id, 0), metrics.get(key, {})
+        )
+        profiles[key] = profile._replace(rows=None, bytes=None, nested=True) if key in nested else profile
     return profiles

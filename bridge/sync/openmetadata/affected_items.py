@@ -62,6 +62,14 @@ _RUNS_OF_JOBS = "SELECT run_id FROM ol_run WHERE org_id = ?1 AND job_id {ids}"
 _RUNS_BETWEEN = """
 SELECT run_id FROM ol_run WHERE org_id = ?1 AND job_id {ids} AND started_at >= ?2 AND started_at < ?3
 """
+#: What a run and the siblings that began during it wrote; if it encloses a sibling, it takes over the profile.
+_WRITES_DURING_RUNS = """
+SELECT DISTINCT t.dataset_id, t.run_id FROM ol_run o
+JOIN ol_run s ON s.org_id = o.org_id AND s.parent_run_id = o.parent_run_id
+  AND s.started_at >= o.started_at AND s.started_at <= o.updated_at
+JOIN ol_run_output t ON t.org_id = s.org_id AND t.run_id = s.run_id
+WHERE o.org_id = ?1 AND o.run_id {ids}
+"""
 
 #: Kinds whose dirty marks have the same keys as their items.
 _SAME_KEY_KINDS = ("check", "result", "profile")
@@ -121,7 +129,8 @@ class OpenMetadataAffectedItems:
             | governance
             | contracts
             | checks
-            | same_key_items,
+            | same_key_items
+            | self._profiles_of_actions(runs),
             hashes,
         )
 
@@ -169,6 +178,11 @@ class OpenMetadataAffectedItems:
         runs = self._select(_WRITING_RUNS, datasets) | self._select(_READING_RUNS, datasets)
         parents = self._select(_PARENT_RUNS, runs)
         return runs | parents | self._select(_PARENT_RUNS, parents)
+
+    def _profiles_of_actions(self, runs: set[bytes]) -> set[ItemKey]:
+        """Return the profiles of runs, and of actions that these runs may enclose."""
+        writes = self._db.fetch_for_ids(_WRITES_DURING_RUNS, sorted(runs), self._org)
+        return self._stored("profile", {dataset + run for dataset, run in writes})
 
     def _stored(self, kind: str, keys: Collection[bytes]) -> set[ItemKey]:
         return {(kind, key) for key in self._items.get(kind, keys)}

@@ -130,6 +130,7 @@ class OpenMetadataComparison:
             yield from self._observations.compare_deleted(self._results)
         if self._ctx.options.publish_profiling_metrics:
             yield from self._observations.compare(self._profiles)
+            yield from self._observations.compare_deleted(self._profiles)
         yield from self._restored.compare()
 
     def _compare_entities_and_edges(self) -> Iterator[ComparedBatch]:

@@ -21,9 +21,12 @@ from bridge.sync.sync_item import (
 )
 from bridge.sync.target import BatchResult
 from mappers.canonical_json import JsonObject
+from mappers.errors import LineageBridgeError
 
 #: Maximum number of previous locations in a record.
 _MAX_PREVIOUS = 10
+#: Fingerprint of items that need no observation. Without a fingerprint, the content of the server is unknown.
+_NO_OBSERVATION = fingerprint("untold")
 
 
 class ObservationLocation(NamedTuple):
@@ -62,6 +65,13 @@ class Observation(NamedTuple):
 
     def fingerprint(self, body: JsonObject) -> bytes:
         return fingerprint([self.entity, body] if self.content is None else self.content)
+
+
+class _Retraction(NamedTuple):
+    """An item that should have no observation, and the locations where one may exist."""
+
+    completed: Completed
+    locations: list[ObservationLocation]
 
 
 class DesiredObservation(NamedTuple):
@@ -171,8 +181,31 @@ class ObservationPusher(ABC):
         return remote_id not in used_ids and all(occupant.key == item.key for occupant in occupants)
 
     def _retract_absent(self, results: list[Completed | Failure]) -> list[Completed | Failure]:
-        """Delete observations that should no longer exist; by default, they are left in place."""
-        return results
+        """Delete the pushed observations of items that should no longer have one."""
+        retractions: list[_Retraction] = []
+        others: list[Completed | Failure] = []
+        for result in results:
+            if isinstance(result, Completed) and self._is_retracted(result):
+                retractions.append(_Retraction(result, stale_locations(self._ctx.items, result.item, None)))
+            else:
+                others.append(result)
+        return others + self._ctx.requests.map(self._retract, retractions, _retraction_failed)
+
+    def _is_retracted(self, completed: Completed) -> bool:  # noqa: ARG002
+        """Decide whether to delete the pushed observation of an item that has none now; by default, it is kept."""
+        return False
+
+    def _retract(self, retraction: _Retraction) -> Completed | Failure:
+        completed, locations = retraction
+        for location in locations:
+            self._delete(location)
+        return completed._replace(
+            remote=None, fingerprint=_NO_OBSERVATION, record=record_of_previous(completed.item, None)
+        )
+
+    @abstractmethod
+    def _delete(self, location: ObservationLocation) -> None:
+        """Delete the observation at a location, if there is one."""
 
     def _record_with_attempt(self, desired: DesiredObservation) -> ItemRecord:
         """Return the record of an item, extended by the location that is about to be written."""
@@ -191,6 +224,10 @@ class ObservationPusher(ABC):
     @abstractmethod
     def _send_batch(self, batch: Sequence[DesiredObservation]) -> list[Completed | Failure]:
         """Push the observations of one entity."""
+
+
+def _retraction_failed(retraction: _Retraction, error: LineageBridgeError) -> Completed | Failure:
+    return Failure(retraction.completed.item, error)
 
 
 def _time_and_key(entry: tuple[SyncItem, Observation | Completed]) -> tuple[int, bytes]:

@@ -16,17 +16,21 @@ from bridge.sync.openmetadata.observations import (
     Observation,
     ObservationLocation,
     ObservationPusher,
+    ObservationRecord,
 )
 from bridge.sync.openmetadata.remote_entities import RemoteEntities
-from bridge.sync.sync_item import Completed, Failure, ItemRecord, Outcome, SyncItem, failed, pushed
+from bridge.sync.sync_item import Completed, Failure, Outcome, SyncItem, failed, pushed
 from mappers.canonical_json import JsonObject
 from mappers.openmetadata.profiles import TableMetrics, table_profile
 
+#: Spark runs some statements as an action within another one, and both report the rows that were written.
+_NESTED = "the enclosing action reports the same write"
 
-class ProfileRecord(ItemRecord, frozen=True):
-    """Timestamp of a profile whose push may have succeeded."""
 
-    attempted: int | None = msgspec.field(default=None, name="telling")
+class ProfileRecord(ObservationRecord, frozen=True):
+    """Locations of a profile; earlier versions recorded only the timestamp of an attempt."""
+
+    attempted_at: int | None = msgspec.field(default=None, name="telling")
 
 
 class ProfilePusher(ObservationPusher):
@@ -49,23 +53,28 @@ class ProfilePusher(ObservationPusher):
         return {key: value for key, value in body["tableProfile"].items() if key != "columnCount"}
 
     def _timestamp(self, item: SyncItem, observation: Observation, used_ids: set[str]) -> int:
-        attempted = item.read_record(ProfileRecord).attempted
-        if attempted is not None:
-            return attempted
+        record = item.read_record(ProfileRecord)
+        if record.attempted_at is not None:
+            return record.attempted_at
+        if record.attempted:
+            return record.attempted[-1].timestamp
         if item.remote is not None and item.remote.id.startswith(f"{observation.entity.id}/"):
             return ObservationLocation.of(item.remote).timestamp
         return super()._timestamp(item, observation, used_ids)
 
-    def _record_with_attempt(self, desired: DesiredObservation) -> ItemRecord:
-        return ProfileRecord(desired.timestamp)
+    def _is_retracted(self, completed: Completed) -> bool:
+        return completed.reason == _NESTED
+
+    def _delete(self, location: ObservationLocation) -> None:
+        self._ctx.client.delete_profile(location.entity, location.timestamp)
 
     def _send_batch(self, batch: Sequence[DesiredObservation]) -> list[Completed | Failure]:
         return self._ctx.requests.send_in_order(self._put, batch, failed)
 
     def _put(self, desired: DesiredObservation) -> Completed:
         """Send a profile at the first free timestamp, unless the server already has an equal one."""
-        item = desired.item
-        if item.remote is not None or item.read_record(ProfileRecord).attempted is not None:
+        item, record = desired.item, desired.item.read_record(ProfileRecord)
+        if item.remote is not None or record.attempted or record.attempted_at is not None:
             while rows := self.read_remote(desired.entity.name, desired.timestamp, desired.timestamp):
                 if any(contains(self._comparable(desired.request), row) for row in rows):
                     return pushed(desired, desired.remote)
@@ -78,7 +87,7 @@ def _observation(
     item: SyncItem, profile: CanonicalProfile | None, entities: RemoteEntities
 ) -> Observation | Completed:
     if profile is None or not (profile.metrics or profile.rows is not None or profile.bytes is not None):
-        return item.complete(Outcome.UNWANTED, "no statistics reported")
+        return item.complete(Outcome.UNWANTED, _NESTED if profile and profile.nested else "no statistics reported")
     if entities.is_excluded(profile.dataset):
         return item.complete(Outcome.UNWANTED, "its dataset was dropped or is not synced")
     remote = entities.remote(profile.dataset)

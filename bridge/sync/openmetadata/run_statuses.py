@@ -16,13 +16,11 @@ from bridge.sync.openmetadata.observations import (
     ObservationLocation,
     ObservationPusher,
     pushed_observation,
-    record_of_previous,
     stale_locations,
 )
-from bridge.sync.sync_item import Completed, Failure, Outcome, RemoteReference, SyncItem, all_failed, fingerprint
+from bridge.sync.sync_item import Completed, Failure, Outcome, RemoteReference, SyncItem, all_failed
 from bridge.sync.target import PlanStep
 from mappers.canonical_json import JsonObject
-from mappers.errors import LineageBridgeError
 from mappers.openmetadata.fqn import entity_name
 from mappers.openmetadata.pipeline_status import DatasetUsage, RunContent, TaskExecution, pipeline_status
 from mappers.timestamps import to_datetime
@@ -109,10 +107,6 @@ def _time(micros: int | None) -> str | None:
 
 #: Outcomes of runs without a status.
 _WITHOUT_STATUS = (Outcome.UNWANTED, Outcome.WAITING)
-#: A run without a status, and the locations where one may exist.
-_Retraction = tuple[Completed, list[ObservationLocation]]
-#: Fingerprint of runs that need no status. Without a fingerprint, the content of the server is unknown.
-_NO_STATUS = fingerprint("untold")
 
 
 class RunStatusPusher(ObservationPusher):
@@ -149,24 +143,11 @@ class RunStatusPusher(ObservationPusher):
     def _stale_locations(self, desired: DesiredObservation) -> Sequence[ObservationLocation]:
         return stale_locations(self._ctx.items, desired.item, desired.location)
 
-    def _retract_absent(self, results: list[Completed | Failure]) -> list[Completed | Failure]:
-        """Delete the published statuses of runs that should no longer have a status."""
-        retractions: list[_Retraction] = []
-        others: list[Completed | Failure] = []
-        for result in results:
-            if isinstance(result, Completed) and result.outcome in _WITHOUT_STATUS:
-                retractions.append((result, stale_locations(self._ctx.items, result.item, None)))
-            else:
-                others.append(result)
-        return others + self._ctx.requests.map(self._retract, retractions, _retraction_failed)
+    def _is_retracted(self, completed: Completed) -> bool:
+        return completed.outcome in _WITHOUT_STATUS
 
-    def _retract(self, retraction: _Retraction) -> Completed | Failure:
-        completed, locations = retraction
-        for location in locations:
-            self._ctx.client.delete_status(location.entity, location.timestamp)
-        return completed._replace(
-            remote=None, fingerprint=_NO_STATUS, record=record_of_previous(completed.item, None)
-        )
+    def _delete(self, location: ObservationLocation) -> None:
+        self._ctx.client.delete_status(location.entity, location.timestamp)
 
     def _send_batch(self, batch: Sequence[DesiredObservation]) -> list[Completed | Failure]:
         return self._ctx.requests.send_in_halves(batch, self._put, all_failed)
@@ -174,7 +155,7 @@ class RunStatusPusher(ObservationPusher):
     def _put(self, batch: Sequence[DesiredObservation]) -> list[Completed | Failure]:
         for status in batch:
             for location in status.stale:
-                self._ctx.client.delete_status(location.entity, location.timestamp)
+                self._delete(location)
         self._ctx.client.put_statuses(batch[0].entity.name, [status.request for status in batch])
         return [pushed_observation(status) for status in batch]
 
@@ -185,8 +166,3 @@ def _observation(item: SyncItem, run: DescribedRun | None) -> Observation | Comp
     if run.pipeline is None:
         return item.complete(Outcome.WAITING, "its pipeline is not in OpenMetadata yet")
     return Observation(run.pipeline, run.job, run.started_ms, partial(pipeline_status, run.content))
-
-
-def _retraction_failed(retraction: _Retraction, error: LineageBridgeError) -> Completed | Failure:
-    completed, _ = retraction
-    return Failure(completed.item, error)

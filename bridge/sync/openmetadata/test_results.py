@@ -49,6 +49,9 @@ class CheckResultPusher(ObservationPusher):
         """Return all locations of the item, because a POST never replaces a result."""
         return stale_locations(self._ctx.items, desired.item, desired.location, with_current=True)
 
+    def _delete(self, location: ObservationLocation) -> None:
+        self._ctx.client.delete_result(location.entity, location.timestamp)
+
     def _send_batch(self, batch: Sequence[DesiredObservation]) -> list[Completed | Failure]:
         """Post the results of one test case in order."""
         return self._ctx.requests.send_in_order(self._post, batch, failed)
@@ -59,7 +62,7 @@ class CheckResultPusher(ObservationPusher):
         An equal result on the server counts as posted; the server may have been restored, or the test case recreated.
         """
         for location in desired.stale:
-            self._ctx.client.delete_result(location.entity, location.timestamp)
+            self._delete(location)
         while not self._ctx.client.post_result(desired.entity.name, desired.request):
             rows = self.read_remote(desired.entity.name, desired.timestamp, desired.timestamp)
             if any(contains(desired.request, row) for row in rows or ()):

@@ -136,9 +136,20 @@ def _with_profiles(columns: list[Data], profiles: Profiles, prefix: str) -> list
 
 def delete(call: Call) -> ApiResponse:
     """Delete the table profiles with a timestamp."""
-    table = _table(call, call.args["fqn"])
+    return _delete(call, _stored(call).table)
+
+
+def delete_system(call: Call) -> ApiResponse:
+    """Delete the system profiles with a timestamp. Unverified: no recording covers it, only the server's source."""
+    return _delete(call, _stored(call).system)
+
+
+def _stored(call: Call) -> Profiles:
+    return call.store.profiles.get(_table(call, call.args["fqn"]).id, _NO_PROFILES)
+
+
+def _delete(call: Call, rows: list[Data]) -> ApiResponse:
     if not call.args["timestamp"].isdecimal():
         raise no_route()
-    profiles = call.store.profiles.get(table.id, _NO_PROFILES)
-    profiles.table[:] = [row for row in profiles.table if row["timestamp"] != int(call.args["timestamp"])]
+    rows[:] = [row for row in rows if row["timestamp"] != int(call.args["timestamp"])]
     return ApiResponse()

@@ -70,6 +70,7 @@ _QUALITY: dict[str, dict[str, Handler]] = {
     "tables/{fqn}/columnProfile": {"GET": profiles.read_column},
     "tables/{fqn}/systemProfile": {"GET": profiles.read_system},
     "tables/{fqn}/table/{timestamp}/profile": {"DELETE": profiles.delete},
+    "tables/{fqn}/system/{timestamp}/profile": {"DELETE": profiles.delete_system},
 }
 
 
