@@ -21,6 +21,7 @@ _DERIVED = (
     "* derived: FAILED* reported COMPLETE, but its last action failed; UNKNOWN* reported no end before its"
     " application ended"
 )
+_MENTIONED = "* derived: the application reported no event, so its status and its times are those of its actions"
 
 
 def runs(
@@ -91,14 +92,16 @@ def _print_table(history: "Page[RunRecord]") -> None:
             echo(MORE_RESULTS)
     if history.next:
         echo(MORE_RESULTS)
-    if any(record.status_derived for run in runs for record in (run, *run.steps)):
+    if any(record.status_derived and record.reported for run in runs for record in (run, *run.steps)):
         echo(_DERIVED)
+    if not all(run.reported for run in runs):
+        echo(_MENTIONED)
 
 
 def _print_run(run: "RunRecord", job: str) -> None:
     """Print the table row of a run and, if the run failed, the first line of the error."""
     marker = "*" if run.status_derived else ""
-    status = "running" if run.status == "STARTED" else f"{run.status}{marker}"
+    status = ("running" if run.status == "STARTED" else run.status) + marker
     duration = "" if run.duration_seconds is None else _format_duration(round(run.duration_seconds * 1_000_000))
     rows = "" if run.rows_written is None else str(run.rows_written)
     activity = "" if run.end_ts else f"   (last activity {_format_time(run.last_activity_ts)})"

@@ -86,7 +86,8 @@ def run_lines(details: "RunDetailsResult") -> Iterator[str]:
     run = details.run
     yield f"run {run.run_id}"
     yield from _reference_lines("of job", [details.job])
-    status = run.status + (" (derived)" if run.status_derived else "")
+    origin = " (derived)" if run.reported else " (derived from its actions: the run itself reported no event)"
+    status = run.status + (origin if run.status_derived else "")
     yield from fact_lines(status=status, began=run.start_ts, ended=run.end_ts, exit_code=run.exit_code)
     yield from _error_lines(run.error_message or "")
     yield from fact_lines(nominal=" to ".join(part for part in (details.nominal_start, details.nominal_end) if part))

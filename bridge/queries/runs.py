@@ -65,6 +65,8 @@ class RunRecord(msgspec.Struct, frozen=True):
     more_steps: bool = False
     #: Exit code of the command, if the producer reports it.
     exit_code: int | None = None
+    #: False for an application that was only mentioned: its status and its times are those of its actions.
+    reported: bool = True
 
 
 class RunsQuery(Query[Page[RunRecord]], frozen=True, kw_only=True):
@@ -111,7 +113,7 @@ def _run_page(
         ctx.db, ctx.org, query.limit + 1, jobs=jobs, failed=query.failed,
         since=_to_micros(query.since), until=_to_micros(query.until), cursor=after,
     )  # fmt: skip
-    page, next_cursor = paginate(entries, query.limit, lambda entry: (entry.started_at, bytes(entry.run_id)))
+    page, next_cursor = paginate(entries, query.limit, lambda entry: (entry.started_at, bytes(entry.position)))
     return Page([run_record(ctx, entry, max_steps=max_steps) for entry in page], next_cursor)
 
 
@@ -140,13 +142,14 @@ def run_record(
         [run_record(ctx, step, application=run) for step in step_entries[:max_steps]],
         len(step_entries) > max_steps,
         run.exit_code,
+        run.reported,
     )
 
 
 _RUN = """
 SELECT r.run_id, r.job_id, r.parent_run_uuid, r.parent_job_id, r.nominal_start_time, r.nominal_end_time, r.producer,
   CASE WHEN r.least_claimant <> r.greatest_claimant THEN 1 ELSE 0 END
-FROM ol_run r WHERE r.org_id = ?1 AND r.run_id {ids} AND r.least_claimant IS NOT NULL
+FROM ol_run r WHERE r.org_id = ?1 AND r.run_id {ids}
 """
 _READ = """
 SELECT d.class_id, i.version, i.row_count, i.byte_count, i.file_count FROM ol_run_input i

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from bridge.store.database import Database
-from mappers.logical_job import FoldingRule, is_action
+from mappers.logical_job import ACTION_TYPES, FoldingRule, is_action
 
 _JOB_TYPES = "SELECT job_id, integration, job_type FROM ol_job WHERE org_id = ?1 AND job_id {ids}"
 _PARENTS = """
@@ -12,6 +12,22 @@ SELECT target_id, source_id FROM lineage_edge WHERE org_id = ?1 AND target_id {i
 _CHILDREN = """
 SELECT source_id, target_id FROM lineage_edge WHERE org_id = ?1 AND source_id {ids} AND edge_role = 'PARENT'
 """
+
+
+def is_action_sql(job: str) -> str:
+    """Build the condition under which the Spark listener reported a job for a single action."""
+    types = ", ".join(f"'{kind}'" for kind in sorted(ACTION_TYPES))
+    return f"(upper(coalesce({job}.integration, '')) = 'SPARK' AND upper(coalesce({job}.job_type, '')) IN ({types}))"
+
+
+def first_action_sql(run: str) -> str:
+    """Build the query of the action of a run that started first."""
+    return f"""
+SELECT a.run_id FROM ol_run a JOIN ol_job aj ON aj.org_id = a.org_id AND aj.job_id = a.job_id
+WHERE a.org_id = {run}.org_id AND a.parent_run_id = {run}.run_id AND a.started_at IS NOT NULL
+  AND {is_action_sql("aj")}
+ORDER BY a.started_at, a.run_id LIMIT 1
+"""  # noqa: S608 - the argument is an alias
 
 
 def logical_jobs(db: Database, org: str, rule: FoldingRule, jobs: Iterable[bytes]) -> dict[bytes, set[bytes]]:

@@ -1,6 +1,7 @@
 """SQL views over the canonical tables, including run outcome and process runs."""
 
 from bridge.store.dialect import Dialect
+from bridge.store.job_families import first_action_sql, is_action_sql
 from bridge.store.visible_versions import visible_versions_sql
 
 _TERMINAL = "('COMPLETE', 'FAIL', 'ABORT')"
@@ -11,6 +12,19 @@ JOIN ol_job cj ON cj.org_id = c.org_id AND cj.job_id = c.job_id
 WHERE c.org_id = r.org_id AND c.parent_run_id = r.run_id AND cj.job_type = 'SQL_JOB' AND c.event_type IN {_TERMINAL}
 ORDER BY c.event_time DESC, c.run_id DESC LIMIT 1
 """
+#: The action that shows how an application that was only mentioned is doing: a SQL action that is still running, or
+#: else the action with the newest event. Other actions often have no terminal event.
+_DECIDING_ACTION = f"""
+SELECT c.run_id FROM ol_run c
+JOIN ol_job cj ON cj.org_id = c.org_id AND cj.job_id = c.job_id
+WHERE c.org_id = r.org_id AND c.parent_run_id = r.run_id AND c.event_type IS NOT NULL AND {is_action_sql("cj")}
+ORDER BY CASE WHEN cj.job_type = 'SQL_JOB' AND c.event_type NOT IN {_TERMINAL} THEN 0 ELSE 1 END,
+  c.event_time DESC, c.run_id DESC LIMIT 1
+"""
+#: Start of a run that was only mentioned.
+_FIRST_ACTION_START = (
+    f"(SELECT c.started_at FROM ol_run c WHERE c.org_id = r.org_id AND c.run_id = ({first_action_sql('r')}))"
+)
 
 
 def run_outcome_sql(dialect: Dialect) -> str:
@@ -20,18 +34,22 @@ def run_outcome_sql(dialect: Dialect) -> str:
     """
     return f"""
 SELECT r.org_id, r.run_id,
-  CASE WHEN r.event_type = 'FAIL' OR x.run_id IS NOT NULL THEN 'FAILED' WHEN r.event_type = 'ABORT' THEN 'CANCELLED'
-    WHEN r.event_type = 'COMPLETE' THEN 'SUCCESS'
+  CASE WHEN r.event_type = 'FAIL' OR x.event_type = 'FAIL' THEN 'FAILED'
+    WHEN coalesce(r.event_type, x.event_type) = 'ABORT' THEN 'CANCELLED'
+    WHEN coalesce(r.event_type, x.event_type) = 'COMPLETE' THEN 'SUCCESS'
+    WHEN x.run_id IS NOT NULL THEN 'STARTED'
     WHEN r.least_claimant IS NULL OR coalesce(p.run_id, q.run_id) IS NOT NULL THEN 'UNKNOWN'
     ELSE 'STARTED' END AS status,
   coalesce(x.run_id, p.run_id, q.run_id) IS NOT NULL AS status_derived,
-  CASE WHEN r.event_type IN {_TERMINAL} THEN r.event_time ELSE coalesce(p.event_time, q.event_time) END AS ended_at,
-  CASE WHEN r.event_type IN ('FAIL', 'ABORT') OR x.run_id IS NOT NULL
+  CASE WHEN coalesce(r.event_type, x.event_type) IN {_TERMINAL} THEN coalesce(r.event_time, x.event_time)
+    ELSE coalesce(p.event_time, q.event_time) END AS ended_at,
+  CASE WHEN r.event_type IN ('FAIL', 'ABORT') OR x.event_type IN ('FAIL', 'ABORT')
     THEN coalesce({_error_message_sql("r", dialect)}, {_error_message_sql("x", dialect)}) END AS error
 FROM ol_run r
 JOIN ol_job j ON j.org_id = r.org_id AND j.job_id = r.job_id
-LEFT JOIN ol_run x ON x.org_id = r.org_id AND x.event_type = 'FAIL'
-  AND x.run_id = CASE WHEN r.event_type = 'COMPLETE' AND j.job_type = 'APPLICATION' THEN ({_LAST_ACTION}) END
+LEFT JOIN ol_run x ON x.org_id = r.org_id AND (x.event_type = 'FAIL' OR r.least_claimant IS NULL)
+  AND x.run_id = CASE WHEN r.event_type = 'COMPLETE' AND j.job_type = 'APPLICATION' THEN ({_LAST_ACTION})
+    WHEN r.least_claimant IS NULL THEN ({_DECIDING_ACTION}) END
 {_ended_application_join("p", "parent_run_id")}
 {_ended_application_join("q", "root_run_id")}
 """
@@ -58,7 +76,7 @@ def process_run_sql(dialect: Dialect) -> str:
     """Build the query of the view `process_run`: runs in the shape of the data catalog."""
     return f"""
 SELECT r.org_id, r.run_id, r.run_uuid, r.job_id AS process_id,
-  {dialect.iso.format("coalesce(r.started_at, r.created_at)")} AS start_ts,
+  {dialect.iso.format(f"coalesce(r.started_at, {_FIRST_ACTION_START}, r.created_at)")} AS start_ts,
   {dialect.iso.format("o.ended_at")} AS end_ts,
   o.status, o.status_derived, o.error AS error_message,
   r.least_claimant <> r.greatest_claimant AS claim_disputed,

@@ -18,6 +18,7 @@ DERIVED = (
     "* derived: FAILED* reported COMPLETE, but its last action failed; UNKNOWN* reported no end before its application"
     " ended\n"
 )
+MENTIONED = "* derived: the application reported no event, so its status and its times are those of its actions\n"
 TRUNCATED = "… results truncated: raise --limit\n"
 WRITTEN = dataset("t", output_facets={"outputStatistics": make.facet(rowCount=12)})
 FAILED = [
@@ -65,6 +66,20 @@ def test_text_output(run_cli: RunCli, args: str, expected: str) -> None:
     assert (result.exit_code, result.stdout) == (0, expected)
 
 
+def test_application_that_was_only_mentioned_is_derived_from_actions(run_cli: RunCli) -> None:
+    events = action("START", 1), action("COMPLETE", 2, outputs=[WRITTEN]), action("START", 3, run=3)
+    row = (
+        f"2026-01-01 00:00:01  running*                              12  {run_uuid(1)}  jobs app1"
+        "   (last activity 2026-01-01 00:00:03)\n"
+    )
+    assert run_cli("runs", *events).stdout == HEAD + row + MENTIONED
+    (run,) = map(json.loads, run_cli("runs --job app1 --output json", *events).stdout.splitlines())
+    assert (run["status"], run["status_derived"], run["reported"]) == ("STARTED", True, False)
+    shown = run_cli(f"show {run_uuid(1)}", *events).stdout
+    assert "status: STARTED (derived from its actions: the run itself reported no event)" in shown
+    assert f"2026-01-01T00:00:01.000000Z  SUCCESS    {run_uuid(2)}  write t" in shown
+
+
 def test_json_lines_contain_full_error(run_cli: RunCli) -> None:
     result = run_cli("runs jobs app1 --steps --limit 1 --output json", *FAILED)
     (run,) = map(json.loads, result.stdout.splitlines())
@@ -73,7 +88,7 @@ def test_json_lines_contain_full_error(run_cli: RunCli) -> None:
         "run_id": run_uuid(1), "namespace": "jobs", "job": "app1", "step": None, "more_steps": True,
         "status": "FAILED", "status_derived": True, "start_ts": at(0), "end_ts": at(4.25), "duration_seconds": 4.25,
         "last_activity_ts": at(4.25), "rows_written": 12, "error_message": "\n boom\tin \x1b[31mred\nat line 7",
-        "exit_code": 3,
+        "exit_code": 3, "reported": True,
     }  # fmt: skip
     assert (step["job"], step["step"], step["status"], step["steps"]) == ("app1.2", "2", "FAILED", [])
 

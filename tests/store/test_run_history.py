@@ -2,7 +2,7 @@
 
 import pytest
 
-from bridge.store.run_history import find_jobs, recent_runs, recent_steps
+from bridge.store.run_history import FIRST_PAGE, find_jobs, find_run, recent_runs, recent_steps
 from tests import factories as make
 from tests.factories import Json, action, app, at, dataset, run_event, run_uuid
 from tests.stores import Store
@@ -52,7 +52,7 @@ def test_runs_are_listed_newest_first(
 def test_run_entry_contains_all_fields(history: Store) -> None:
     run = recent_runs(history.db, history.org, 9, failed=True)[1]
     assert run[1:] == (
-        run_uuid(1), "jobs", "app1", "FAILED", True, at(0), at(3), 3_000_000, at(3), None, "boom", None, make.micros(0), None,
+        run_uuid(1), "jobs", "app1", "FAILED", True, at(0), at(3), 3_000_000, at(3), None, "boom", None, make.micros(0), run.run_id, True, None,
     )  # fmt: skip
 
 
@@ -65,6 +65,82 @@ def test_run_that_was_only_referenced_is_not_listed(store: Store) -> None:
     store.apply(run_event(run_facets={"parent": make.parent(9, "scheduler")}))
     assert jobs_and_statuses(store) == [("job", "SUCCESS")]
     assert jobs_and_statuses(store, job="scheduler") == []
+
+
+#: Events of actions of an application without events; its status, its duration in seconds, and its error.
+MENTIONED: dict[str, tuple[list[Json], tuple[str, float | None, str | None]]] = {
+    "running": ([action("START", 2)], ("STARTED", None, None)),
+    "complete": ([action("START", 2), action("COMPLETE", 5)], ("SUCCESS", 3, None)),
+    "failed": ([action("COMPLETE", 2, run=3), action("FAIL", 5, "boom")], ("FAILED", 3, "boom")),
+    "recovered": ([action("FAIL", 2, "boom"), action("COMPLETE", 5, run=3)], ("SUCCESS", 3, None)),
+    "cancelled": ([action("START", 2), action("ABORT", 4)], ("CANCELLED", 2, None)),
+    "another action still runs": ([action("START", 2), action("COMPLETE", 5, run=3)], ("STARTED", None, None)),
+    "RDD action without an end": (
+        [action("START", 2, job_type="RDD_JOB"), action("COMPLETE", 5, run=3)],
+        ("SUCCESS", 3, None),
+    ),
+    "RDD action last": (
+        [action("COMPLETE", 2), action("START", 5, run=3, job_type="RDD_JOB")],
+        ("STARTED", None, None),
+    ),
+    "unknown state": ([action("OTHER", 2)], ("UNKNOWN", None, None)),
+}
+
+
+@pytest.mark.parametrize(("events", "expected"), MENTIONED.values(), ids=MENTIONED)
+def test_mentioned_application_shows_what_its_actions_prove(
+    store: Store, events: list[Json], expected: tuple[str, float | None, str | None]
+) -> None:
+    store.apply(*events)
+    (run,) = recent_runs(store.db, store.org, 9)
+    assert (run.job, run.run_uuid, run.start_ts, run.started_at) == ("app1", run_uuid(1), at(2), make.micros(2))
+    duration = None if run.duration_us is None else run.duration_us / 1_000_000
+    assert (run.status, duration, run.error_message, run.reported) == (*expected, False)
+    assert [run] == recent_runs(store.db, store.org, 9, jobs=find_jobs(store.db, store.org, "app1"))
+    assert run == find_run(store.db, store.org, run.run_id)
+
+
+def test_application_is_reported_once_its_events_arrive(store: Store) -> None:
+    store.apply(action("START", 2), action("FAIL", 5, "boom"))
+    for event, status, reported in (
+        (app("START", 1), "STARTED", True),
+        (app("COMPLETE", 6), "FAILED", True),
+    ):
+        (run,) = recent_runs(store.apply(event).db, store.org, 9)
+        assert (run.job, run.status, run.reported, run.start_ts) == ("app1", status, reported, at(1))
+
+
+@pytest.fixture
+def mixed(store: Store) -> Store:
+    """Ten mentioned applications and ten jobs, each pair with the same start, and with several actions each."""
+    for number in range(10):
+        application, start = make.parent(100 + number, "app"), number / 2
+        for step in range(3):
+            kind = "FAIL" if number % 2 else "COMPLETE"
+            store.apply(action(kind, start + step / 10, run=200 + 10 * number + step, parent_facet=application))
+        store.apply(run_event("COMPLETE", start, run=400 + number))
+    return store
+
+
+@pytest.mark.parametrize(("failed", "count"), [(False, 20), (True, 5)])
+def test_pages_contain_each_run_once(mixed: Store, failed: bool, count: int) -> None:
+    cursor, listed = FIRST_PAGE, []
+    while page := recent_runs(mixed.db, mixed.org, 3, failed=failed, cursor=cursor):
+        listed += page
+        cursor = page[-1].started_at, page[-1].position
+    assert len(listed) == len({run.run_id for run in listed}) == count
+    assert listed == recent_runs(mixed.db, mixed.org, 99, failed=failed)
+    assert [run.started_at for run in listed] == sorted((run.started_at for run in listed), reverse=True)
+
+
+def test_mentioned_runs_are_selected_by_time_and_job(mixed: Store) -> None:
+    period = {"since": make.micros(1), "until": make.micros(2)}
+    assert [run.run_uuid for run in recent_runs(mixed.db, mixed.org, 9, jobs=find_jobs(mixed.db, mixed.org, "app"), **period)] == [
+        run_uuid(103), run_uuid(102),
+    ]  # fmt: skip
+    assert {run.run_uuid for run in recent_runs(mixed.db, mixed.org, 9, **period)} == {
+        run_uuid(number) for number in (102, 103, 402, 403)
+    }
 
 
 def test_steps_are_actions_of_the_run_newest_first(store: Store) -> None:

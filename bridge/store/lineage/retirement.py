@@ -3,19 +3,16 @@
 from collections.abc import Collection, Iterable
 
 from bridge.store.database import Database
+from bridge.store.job_families import is_action_sql
 from bridge.store.lineage.evidence import NO_TIME_LIMIT, EdgeEvidence
-from mappers.logical_job import ACTION_TYPES, FoldingRule, JobAncestry, is_action, logical_job
+from mappers.logical_job import FoldingRule, JobAncestry, is_action, logical_job
 
-_ACTION_TYPE_LIST = ", ".join(f"'{kind}'" for kind in sorted(ACTION_TYPES))
-_ACTION = (
-    """({job}.integration IS NOT NULL AND upper({job}.integration) = 'SPARK' AND upper({job}.job_type) IN (%s))"""
-)
 _IO = """(EXISTS (SELECT 1 FROM ol_run_output t WHERE t.org_id = {run}.org_id AND t.run_id = {run}.run_id)
   OR EXISTS (SELECT 1 FROM ol_run_input t WHERE t.org_id = {run}.org_id AND t.run_id = {run}.run_id))"""
 _STEP_IO = """EXISTS (SELECT 1 FROM ol_run {run} JOIN ol_job {job} ON {job}.org_id = {run}.org_id
     AND {job}.job_id = {run}.job_id
   WHERE {run}.org_id = {above}.org_id AND {run}.parent_run_id = {above}.run_id AND {which})"""
-_IS_ACTION_WITH_IO = f"{_ACTION % _ACTION_TYPE_LIST} AND {_IO}"
+_IS_ACTION_WITH_IO = f"{is_action_sql('{job}')} AND {_IO}"
 _GRANDCHILDREN = _STEP_IO.format(run="b", job="y", above="a", which=_IS_ACTION_WITH_IO.format(run="b", job="y"))
 _IS_CHILD_WITH_IO = (
     f"({_IS_ACTION_WITH_IO.format(run='a', job='x')} OR upper(x.job_type) = 'APPLICATION' AND {_GRANDCHILDREN})"

@@ -1,4 +1,4 @@
 """Alembic migrations of the store."""
 
 #: The newest revision; a test compares it with the migration files.
-HEAD = "0012"
+HEAD = "0013"
