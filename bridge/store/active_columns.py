@@ -1,13 +1,14 @@
 """Maintains active column lineage: for each application and target, what the newest successful run reports."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from bridge.store.column_reports import ColumnReport, ColumnReports, ReportChange, ReportKey, TargetPair
 from bridge.store.database import Database, Insert
 from mappers.canonical.identity import NO_ID, split_ids
 from mappers.canonical.merge import Reducer
-from mappers.canonical.rows import ColumnLineageRow, JobRow
+from mappers.canonical.rows import ColumnLineageRow, JobRow, LineageSetRow
 
 #: A job, and a dataset whose column lineage it reports.
 _Pair = tuple[bytes, bytes]
@@ -57,8 +58,10 @@ JOIN column_head h ON h.job_id = g.a AND h.target_id = g.b AND h.org_id = ?1
 JOIN lineage_set s ON s.set_id = h.set_id AND s.org_id = h.org_id
 """
 _LINEAGE_ROWS = """
-SELECT source_id, lineage_id, is_active FROM column_lineage WHERE org_id = ?1 AND target_id = ?2 AND job_id = ?3
+SELECT g.a, g.b, c.source_id, c.lineage_id, c.is_active FROM {keys} g
+JOIN column_lineage c ON c.target_id = g.b AND c.job_id = g.a AND c.org_id = ?1
 """
+_INACTIVE_ROWS = f"{_LINEAGE_ROWS} AND NOT c.is_active"
 _ACTIVATE = """
 UPDATE column_lineage SET is_active = ?5 WHERE org_id = ?1 AND target_id = ?2 AND source_id = ?3 AND lineage_id = ?4
 """
@@ -87,18 +90,23 @@ class ActiveColumnLineage:
         self._org = org
         self._reports = ColumnReports(db, org)
 
-    def job_kinds(self, changes: Reducer) -> dict[bytes, bool]:
-        """Return which of the changed jobs are actions. Must be called before the changes are merged."""
-        return self._reports.job_kinds(changes)
+    def update(self, changes: Reducer, retyped_jobs: set[bytes], merged_rows: Iterable[ColumnLineageRow]) -> None:
+        """Update the heads that the changes affect, and activate what they report.
 
-    def update(self, changes: Reducer, previous_kinds: dict[bytes, bool]) -> None:
-        """Update the heads that the changes affect, and activate what they report."""
-        merged_rows: dict[_Pair, set[_LineageRow]] = {}
-        for row in changes.rows(ColumnLineageRow):
-            merged_rows.setdefault((row.job_id, row.target_id), set()).add((row.source_id, row.lineage_id))
-        keys = self._reports.affected_keys(changes, previous_kinds)
-        report_changes = self._find_and_lock(keys, changes)
-        self._apply(report_changes, merged_rows)
+        `merged_rows` are the rows of column lineage that the merge may have inserted. They are active at first.
+        """
+        rows_by_pair: dict[_Pair, set[_LineageRow]] = {}
+        for row in merged_rows:
+            rows_by_pair.setdefault((row.job_id, row.target_id), set()).add((row.source_id, row.lineage_id))
+        members = {row.set_id: row.members for row in changes.rows(LineageSetRow)}
+        keys = self._reports.affected_keys(changes, retyped_jobs)
+        head_changes = self._apply(self._find_and_lock(keys, changes))
+        inactive_candidates = {
+            pair: rows
+            for pair, rows in rows_by_pair.items()
+            if not _are_added(rows, head_changes.added[pair], members)
+        }
+        self._update_is_active(head_changes, inactive_candidates)
 
     def recompute_all(self) -> set[bytes]:
         """Derive everything again. Return all targets of column lineage."""
@@ -108,7 +116,8 @@ class ActiveColumnLineage:
         targets: set[bytes] = set()
         last_key: ReportKey = (b"", b"", b"")
         while keys := self._db.fetch_all(_REPORT_KEYS, self._org, *last_key, _BATCH):
-            self._apply(self._reports.find_changes(set(keys), Reducer()), {})
+            head_changes = self._apply(self._reports.find_changes(set(keys), Reducer()))
+            self._update_is_active(head_changes, {})
             targets.update(target for target, _, _ in keys)
             last_key = keys[-1]
         return targets
@@ -126,20 +135,16 @@ class ActiveColumnLineage:
                 self._db.lock_rows(_JOB_TO_LOCK, self._org, job)
             locked_jobs |= applications
 
-    def _apply(self, report_changes: list[ReportChange], merged_rows: Mapping[_Pair, set[_LineageRow]]) -> None:
+    def _apply(self, report_changes: list[ReportChange]) -> "_HeadChanges":
+        """Store changed reports, and update the heads of their targets and applications."""
         self._reports.save(report_changes)
         changes_by_pair: dict[TargetPair, list[ReportChange]] = {}
         for change in report_changes:
             for pair in {report.pair for report in change if report}:
                 changes_by_pair.setdefault(pair, []).append(change)
-        changed_pairs = self._update_heads(changes_by_pair)
-        self._update_is_active(changed_pairs, merged_rows)
-
-    def _update_heads(self, changes_by_pair: Mapping[TargetPair, list[ReportChange]]) -> set[_Pair]:
-        """Update the heads of targets and applications. Return the jobs and targets whose sets changed."""
         previous = self._read_heads(changes_by_pair)
         current = self._derive_heads(changes_by_pair, previous)
-        changed_pairs: set[_Pair] = set()
+        head_changes = _HeadChanges(defaultdict(set), set())
         deleted, inserted = [], []
         for pair in changes_by_pair:
             before, after = previous.get(pair), current.get(pair)
@@ -149,11 +154,10 @@ class ActiveColumnLineage:
                 deleted.append((self._org, *pair))
             if after:
                 inserted += [(self._org, *pair, *job_set, after.unit, after.succeeded) for job_set in after.sets]
-            changed_sets = (before.sets if before else frozenset()) ^ (after.sets if after else frozenset())
-            changed_pairs.update((job, pair[0]) for job, _ in changed_sets)
+            head_changes.add(pair[0], before.sets if before else frozenset(), after.sets if after else frozenset())
         self._db.execute_many(_DELETE_HEADS, deleted)
         self._db.insert(_INSERT_HEADS, sorted(inserted))
-        return changed_pairs
+        return head_changes
 
     def _read_heads(self, pairs: Iterable[TargetPair]) -> dict[TargetPair, _Head]:
         heads: dict[TargetPair, _Head] = {}
@@ -166,12 +170,13 @@ class ActiveColumnLineage:
         self, changes_by_pair: Mapping[TargetPair, list[ReportChange]], previous: Mapping[TargetPair, _Head]
     ) -> dict[TargetPair, _Head]:
         """Derive heads from the newest application runs. Read the other reports of such a run only if necessary."""
-        heads: dict[TargetPair, _Head] = {}
+        # A pair without a head has no other reports.
+        heads = {
+            pair: _first_head(pair, changes) for pair, changes in changes_by_pair.items() if pair not in previous
+        }
         incomplete: dict[TargetPair, _Head] = {}
         known_reports: dict[ReportKey, ColumnReport] = {}
-        for target, application, unit, succeeded in self._db.fetch_for_keys(
-            _NEWEST, list(changes_by_pair), self._org
-        ):
+        for target, application, unit, succeeded in self._db.fetch_for_keys(_NEWEST, list(previous), self._org):
             if unit is None:
                 continue
             pair = (target, application)
@@ -205,25 +210,53 @@ class ActiveColumnLineage:
             for pair, head in heads.items()
         }
 
-    def _update_is_active(self, changed_pairs: set[_Pair], merged_rows: Mapping[_Pair, set[_LineageRow]]) -> None:
+    def _update_is_active(
+        self, head_changes: "_HeadChanges", inactive_candidates: Mapping[_Pair, set[_LineageRow]]
+    ) -> None:
         """Activate the rows that heads contain, and deactivate the other rows of the same job and target."""
-        pairs = sorted(changed_pairs | merged_rows.keys())
-        active_ids: dict[_Pair, set[bytes]] = {}
-        for job, target, _, members in self._db.fetch_for_keys(_ACTIVE_SETS, pairs, self._org):
-            active_ids.setdefault((job, target), set()).update(split_ids(members))
-        updates: list[tuple[Any, ...]] = []
-        for job, target in pairs:
-            active_by_row = dict.fromkeys(merged_rows.get((job, target), ()), True)
-            if (job, target) in changed_pairs:
-                stored_rows = self._db.fetch_all(_LINEAGE_ROWS, self._org, target, job)
-                active_by_row.update(((source, row_id), bool(active)) for source, row_id, active in stored_rows)
-            reported_ids = active_ids.get((job, target), set())
-            updates += [
-                (self._org, target, source, row_id, row_id in reported_ids)
-                for (source, row_id), was_active in sorted(active_by_row.items())
-                if was_active != (row_id in reported_ids)
-            ]
+        active_by_row: dict[_Pair, dict[_LineageRow, bool]] = defaultdict(dict)
+        for pair, rows in inactive_candidates.items():
+            active_by_row[pair].update(dict.fromkeys(rows, True))
+        for sql, pairs in ((_INACTIVE_ROWS, head_changes.added), (_LINEAGE_ROWS, head_changes.reduced)):
+            for job, target, source, row_id, active in self._db.fetch_for_keys(sql, sorted(pairs), self._org):
+                active_by_row[job, target][source, row_id] = bool(active)
+        active_ids: dict[_Pair, set[bytes]] = defaultdict(set)
+        for job, target, _, members in self._db.fetch_for_keys(_ACTIVE_SETS, sorted(active_by_row), self._org):
+            active_ids[job, target].update(split_ids(members))
+        updates = [
+            (self._org, target, source, row_id, row_id in active_ids[job, target])
+            for (job, target), rows in sorted(active_by_row.items())
+            for (source, row_id), was_active in sorted(rows.items())
+            if was_active != (row_id in active_ids[job, target])
+        ]
         self._db.execute_many(_ACTIVATE, updates)
+
+
+class _HeadChanges(NamedTuple):
+    """The sets that became active, and the jobs and targets that lost active sets."""
+
+    added: defaultdict[_Pair, set[bytes]]
+    reduced: set[_Pair]
+
+    def add(self, target: bytes, before: frozenset[_JobSet], after: frozenset[_JobSet]) -> None:
+        for job, set_id in after - before:
+            self.added[job, target].add(set_id)
+        self.reduced.update((job, target) for job, _ in before - after)
+
+
+def _are_added(rows: set[_LineageRow], added_sets: set[bytes], members: Mapping[bytes, bytes]) -> bool:
+    """Return whether all rows are members of sets that became active, as far as the members are known."""
+    added_ids = {row_id for set_id in added_sets if set_id in members for row_id in split_ids(members[set_id])}
+    return all(row_id in added_ids for _, row_id in rows)
+
+
+def _first_head(pair: TargetPair, changes: Iterable[ReportChange]) -> _Head:
+    """Derive a head from all reports of a target and application."""
+    reports = [change.after for change in changes if change.after and change.after.pair == pair]
+    newest = max(reports, key=lambda report: (report.succeeded, report.run_start, report.unit))
+    head = _Head(newest.unit, newest.succeeded, frozenset())
+    counted = [report for report in reports if _counts_for(pair, head, report)]
+    return head._replace(sets=_sets_of(pair, counted, frozenset()))
 
 
 def _counts_for(pair: TargetPair, head: _Head, report: ColumnReport | None) -> bool:

@@ -42,7 +42,6 @@ _EXPLICIT_SETS = """
 SELECT e.target_id, e.job_id, e.run_id, e.set_id FROM {keys} g
 JOIN run_explicit e ON e.target_id = g.a AND e.job_id = g.b AND e.run_id = g.c AND e.org_id = ?1
 """
-_JOB_KINDS = "SELECT job_id, integration, job_type FROM ol_job WHERE org_id = ?1 AND job_id {ids}"
 _DELETE = """
 DELETE FROM column_report WHERE org_id = ?1 AND target_id = ?2 AND application_id = ?3 AND succeeded = ?4
   AND run_start = ?5 AND unit_id = ?6 AND job_id = ?7 AND run_id = ?8
@@ -99,23 +98,12 @@ class ColumnReports:
         self._db = db
         self._org = org
 
-    def job_kinds(self, changes: Reducer) -> dict[bytes, bool]:
-        """Return which of the changed jobs are actions, as far as the changes may concern that."""
-        jobs = [row.job_id for row in changes.rows(JobRow) if row.integration or row.job_type]
-        return {
-            job: is_action(integration, job_type)
-            for job, integration, job_type in self._db.fetch_for_ids(_JOB_KINDS, jobs, self._org)
-        }
-
-    def affected_keys(self, changes: Reducer, previous_kinds: dict[bytes, bool]) -> set[ReportKey]:
+    def affected_keys(self, changes: Reducer, retyped_jobs: set[bytes]) -> set[ReportKey]:
         """Return the reports in the changes, and stored ones whose job or declaration the changes concern."""
         keys = {(row.target_id, row.job_id, row.run_id) for row in changes.rows(RunLineageRow)}
         declaring_jobs = [row.job_id for row in changes.rows(JobRow) if row.declared_io or row.declared_lineage]
         keys.update(self._db.fetch_for_ids(_DECLARED_TARGETS, declaring_jobs, self._org, NO_ID))
-        if previous_kinds:
-            kinds = self.job_kinds(changes)
-            changed_jobs = sorted(job for job, kind in previous_kinds.items() if kinds[job] != kind)
-            keys.update(self._db.fetch_for_ids(_OF_JOBS, changed_jobs, self._org))
+        keys.update(self._db.fetch_for_ids(_OF_JOBS, sorted(retyped_jobs), self._org))
         return keys
 
     def find_changes(self, keys: set[ReportKey], changes: Reducer) -> list[ReportChange]:

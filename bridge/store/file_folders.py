@@ -9,11 +9,11 @@ from bridge.store.symlink_graph import dataset_names
 from mappers.cache import BoundedCache
 from mappers.canonical.identity import dataset_id
 from mappers.canonical.merge import Reducer
-from mappers.canonical.rows import DatasetRow, JobRow, LineageEdgeRow
+from mappers.canonical.rows import DatasetRow, LineageEdgeRow
 from mappers.logical_job import FoldingRule
 from mappers.naming import is_data_file, parent_folders
 
-_CACHED_USES = 100_000
+_CACHED_EDGES = 100_000
 _PAGE = 1_000
 _BY_APPLICATION = FoldingRule(job="application")
 _ADD_FOLDERS = Insert("file_folder", {"org_id": str, "folder_id": bytes, "file_id": bytes}, "ON CONFLICT DO NOTHING")
@@ -55,10 +55,15 @@ SELECT dataset_id, name FROM ol_dataset WHERE org_id = ?1 AND dataset_id > ?2 OR
 
 
 class NewUses(NamedTuple):
-    """Datasets and jobs for which new edges or job types may change what a file belongs to."""
+    """Datasets and jobs for which new edges or job types may change which folder a file belongs to."""
 
-    datasets: set[bytes]
-    jobs: set[bytes]
+    datasets: Collection[bytes]
+    #: Those of the datasets that may be files.
+    files: Collection[bytes]
+    jobs: Collection[bytes]
+
+
+NO_USES = NewUses(frozenset(), frozenset(), frozenset())
 
 
 class FileFolders:
@@ -72,40 +77,38 @@ class FileFolders:
     def __init__(self, db: Database, org: str) -> None:
         self._db = db
         self._org = org
-        self._known: BoundedCache[tuple[object, ...], bool] = BoundedCache(_CACHED_USES)
+        #: Source, target and role of committed edges.
+        self._known_edges: BoundedCache[tuple[object, ...], bool] = BoundedCache(_CACHED_EDGES)
 
-    def find_new_uses(self, changes: Reducer) -> NewUses:
+    def find_new_uses(self, changes: Reducer, retyped_jobs: Iterable[bytes]) -> NewUses:
         """Return what may be new in these changes. Must be called before they are merged."""
-        new_uses = NewUses(set(), set())
+        datasets: set[bytes] = set()
+        jobs = set(retyped_jobs)
         for edge in changes.rows(LineageEdgeRow):
-            if edge.edge_role == "DERIVES" or edge[1:4] in self._known:
+            if edge.edge_role == "DERIVES" or edge[1:4] in self._known_edges:
                 continue
             if edge.edge_role == "CONSUMES":
-                new_uses.datasets.add(edge.source_id)
+                datasets.add(edge.source_id)
             elif edge.edge_role == "PRODUCES":
-                new_uses.datasets.add(edge.target_id)
+                datasets.add(edge.target_id)
             elif edge.edge_role == "PARENT":
-                new_uses.jobs.add(edge.target_id)
-        for job in changes.rows(JobRow):
-            if job.type_order and (job.job_id, job.integration, job.job_type) not in self._known:
-                new_uses.jobs.add(job.job_id)
-        if new_uses.datasets or new_uses.jobs:
-            files = [row.dataset_id for row in changes.rows(DatasetRow) if is_data_file(row.name)]
-            self._lock(shared=new_uses.datasets.isdisjoint(files))
+                jobs.add(edge.target_id)
+        if not datasets and not jobs:
+            return NO_USES
+        other_datasets = {row.dataset_id for row in changes.rows(DatasetRow) if not is_data_file(row.name)}
+        new_uses = NewUses(datasets, datasets - other_datasets, jobs)
+        self._lock(shared=not new_uses.files)
         return new_uses
 
     def remember(self, changes: Reducer) -> None:
-        """Cache edges and job types that were committed."""
+        """Cache edges that were committed."""
         for edge in changes.rows(LineageEdgeRow):
             if edge.edge_role != "DERIVES":
-                self._known.put(edge[1:4], True)
-        for job in changes.rows(JobRow):
-            if job.type_order:
-                self._known.put((job.job_id, job.integration, job.job_type), True)
+                self._known_edges.put(edge[1:4], True)
 
     def update(self, new_uses: NewUses, linked_datasets: Iterable[bytes]) -> set[bytes]:
         """Fold files again if new edges, job types or symlinks may matter. Return the files that changed."""
-        self._add_folders(new_uses.datasets)
+        self._add_folders(new_uses.files)
         if not self._affected_files(new_uses, linked_datasets):
             return set()
         self._lock()
@@ -157,7 +160,7 @@ class FileFolders:
         }
 
     def _affected_files(self, new_uses: NewUses, linked_datasets: Iterable[bytes]) -> set[bytes]:
-        rows = self._db.fetch_for_ids(_FILES_IN, sorted(new_uses.datasets.union(linked_datasets)), self._org)
+        rows = self._db.fetch_for_ids(_FILES_IN, sorted({*new_uses.datasets, *linked_datasets}), self._org)
         rows += self._db.fetch_for_ids(_FILES_OF_JOBS, sorted(new_uses.jobs), self._org)
         return {file for (file,) in rows}
 

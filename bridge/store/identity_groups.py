@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from bridge.clock import now_micros
 from bridge.store.database import Database, Insert
-from bridge.store.file_folders import FileFolders, NewUses
+from bridge.store.file_folders import NO_USES, FileFolders, NewUses
 from bridge.store.symlink_graph import Component, Link, LinkRules, SymlinkGraph, dataset_names
 from mappers.cache import BoundedCache
 from mappers.canonical.merge import Reducer
@@ -59,23 +59,28 @@ def oversized_groups(db: Database, org: str) -> list[bytes]:
 
 
 _POSSIBLY_INACTIVE = """
-SELECT DISTINCT class_id FROM ol_dataset
-WHERE org_id = ?1 AND class_id {ids} AND (retired_at IS NOT NULL OR NOT is_active)
+SELECT DISTINCT m.class_id FROM ol_dataset d
+JOIN ol_dataset m ON m.org_id = d.org_id AND m.class_id = d.class_id AND (m.retired_at IS NOT NULL OR NOT m.is_active)
+WHERE d.org_id = ?1 AND d.dataset_id {ids}
 """
 _MEMBERS_TO_LOCK = "SELECT dataset_id FROM ol_dataset WHERE org_id = ?1 AND class_id = ?2 ORDER BY dataset_id"
+#: The newest runs come first: one of them has usually written the dataset after it was retired.
 _UPDATE_IS_ACTIVE = """
 WITH member AS (SELECT dataset_id FROM ol_dataset WHERE org_id = ?1 AND class_id = ?2),
 retired AS (
   SELECT max(retired_at) AS at FROM ol_dataset WHERE org_id = ?1 AND class_id = ?2),
-written AS (
-  SELECT 1 FROM ol_run_output o, retired
-  WHERE o.org_id = ?1 AND o.dataset_id IN (SELECT dataset_id FROM member) AND o.last_seen > retired.at
-    AND NOT EXISTS (
-      SELECT 1 FROM ol_run_output x
-      WHERE x.org_id = ?1 AND x.run_id = o.run_id AND x.dropped_at IS NOT NULL
-        AND x.dataset_id IN (SELECT dataset_id FROM member)))
-UPDATE ol_dataset SET is_active = (SELECT at IS NULL FROM retired) OR EXISTS (SELECT 1 FROM written)
-WHERE org_id = ?1 AND class_id = ?2
+activity AS (
+  SELECT at IS NULL OR EXISTS (
+    SELECT 1 FROM member m WHERE (
+      SELECT 1 FROM ol_run_output o
+      WHERE o.org_id = ?1 AND o.dataset_id = m.dataset_id AND o.last_seen > retired.at
+        AND NOT EXISTS (
+          SELECT 1 FROM ol_run_output x
+          WHERE x.org_id = ?1 AND x.run_id = o.run_id AND x.dropped_at IS NOT NULL
+            AND x.dataset_id IN (SELECT dataset_id FROM member))
+      ORDER BY o.run_id DESC LIMIT 1) IS NOT NULL) AS is_active FROM retired)
+UPDATE ol_dataset SET is_active = (SELECT is_active FROM activity)
+WHERE org_id = ?1 AND class_id = ?2 AND is_active <> (SELECT is_active FROM activity)
 """
 
 
@@ -84,8 +89,7 @@ def update_is_active(db: Database, org: str, changes: Reducer, regrouped_dataset
     datasets = set(regrouped_datasets)
     datasets.update(row.dataset_id for row in changes.rows(RunOutputRow))
     datasets.update(row.dataset_id for row in changes.rows(DatasetRow) if row.retired_at is not None)
-    groups = set(group_ids(db, org, datasets).values())
-    for (group,) in sorted(db.fetch_for_ids(_POSSIBLY_INACTIVE, sorted(groups), org)):
+    for group in sorted({group for (group,) in db.fetch_for_ids(_POSSIBLY_INACTIVE, sorted(datasets), org)}):
         db.lock_rows(_MEMBERS_TO_LOCK, org, group)
         db.execute(_UPDATE_IS_ACTIVE, org, group)
 
@@ -127,13 +131,14 @@ class IdentityGroups:
         self._stored_links: BoundedCache[Link, bool] = BoundedCache(_CACHED_LINKS)
         self._folders = FileFolders(db, org) if rules.fold_files else None
 
-    def find_new_facts(self, changes: Reducer) -> NewFacts:
+    def find_new_facts(self, changes: Reducer, retyped_jobs: set[bytes]) -> NewFacts:
         """Find what may change the groups. Must be called before the changes are merged.
 
         If there are new symlinks, lock the groups: wait for all other transactions that may change a group.
         """
         new_links = self._find_new_symlinks(changes)
-        return NewFacts(new_links, self._folders.find_new_uses(changes) if self._folders else NewUses(set(), set()))
+        new_uses = self._folders.find_new_uses(changes, retyped_jobs) if self._folders else NO_USES
+        return NewFacts(new_links, new_uses)
 
     def _find_new_symlinks(self, changes: Reducer) -> set[Link]:
         links = {(row.dataset_id, row.alias_id, row.identifier_type) for row in changes.rows(DatasetSymlinkRow)}

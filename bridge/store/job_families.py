@@ -3,9 +3,12 @@
 from collections.abc import Iterable
 
 from bridge.store.database import Database
+from mappers.canonical.merge import Reducer
+from mappers.canonical.rows import JobRow
 from mappers.logical_job import ACTION_TYPES, FoldingRule, is_action
 
 _JOB_TYPES = "SELECT job_id, integration, job_type FROM ol_job WHERE org_id = ?1 AND job_id {ids}"
+_TYPE_REGISTERS = "SELECT job_id, type_order, integration, job_type FROM ol_job WHERE org_id = ?1 AND job_id {ids}"
 _PARENTS = """
 SELECT target_id, source_id FROM lineage_edge WHERE org_id = ?1 AND target_id {ids} AND edge_role = 'PARENT'
 """
@@ -28,6 +31,17 @@ WHERE a.org_id = {run}.org_id AND a.parent_run_id = {run}.run_id AND a.started_a
   AND {is_action_sql("aj")}
 ORDER BY a.started_at, a.run_id LIMIT 1
 """  # noqa: S608 - the argument is an alias
+
+
+def find_retyped_jobs(db: Database, org: str, changes: Reducer) -> set[bytes]:
+    """Return stored jobs that these changes give another integration or type. Must be called before the merge."""
+    new_types = {row.job_id: row for row in changes.rows(JobRow) if row.type_order is not None}
+    return {
+        job
+        for job, order, *stored_type in db.fetch_for_ids(_TYPE_REGISTERS, list(new_types), org)
+        if (order is None or new_types[job].type_order > order)
+        and stored_type != [new_types[job].integration, new_types[job].job_type]
+    }
 
 
 def logical_jobs(db: Database, org: str, rule: FoldingRule, jobs: Iterable[bytes]) -> dict[bytes, set[bytes]]:

@@ -19,6 +19,7 @@ from bridge.store.database import Database, Insert
 from bridge.store.dirty_marks import mark_changes
 from bridge.store.event_log import PENDING, EventKey, FilePosition, IncomingEvent, RejectedInput
 from bridge.store.identity_groups import IdentityGroups, update_is_active
+from bridge.store.job_families import find_retyped_jobs
 from bridge.store.row_slices import SLICE_BYTES, SLICE_ROWS, row_bytes, slice_rows
 from bridge.store.symlink_graph import LinkRules
 from mappers.cache import BoundedCache
@@ -283,8 +284,8 @@ class Writer:
     def _merge_rows(self, changes: Reducer) -> list[_StoredRow]:
         """Merge rows in the open transaction, and update what is derived from them. Return the rows to cache."""
         stored_rows: list[_StoredRow] = []
-        new_facts = self._identity_groups.find_new_facts(changes)
-        job_kinds = self._active_columns.job_kinds(changes)
+        retyped_jobs = find_retyped_jobs(self._db, self._org, changes)
+        new_facts = self._identity_groups.find_new_facts(changes, retyped_jobs)
         for row_class in TABLES.values():
             rows = changes.rows(row_class)
             if row_class in _CACHED_CLASSES:
@@ -295,7 +296,8 @@ class Writer:
                 self._db.merge_rows(row_class, rows)
         regrouped_datasets = self._identity_groups.update(changes, new_facts)
         update_is_active(self._db, self._org, changes, regrouped_datasets)
-        self._active_columns.update(changes, job_kinds)
+        column_lineage = [row for _, _, row in stored_rows if isinstance(row, ColumnLineageRow)]
+        self._active_columns.update(changes, retyped_jobs, column_lineage)
         if regrouped_datasets:
             mark_changes(self._db, self._org, Reducer(), regrouped_datasets)
         return stored_rows
