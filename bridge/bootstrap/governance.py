@@ -7,16 +7,18 @@ from pathlib import Path
 
 from bridge.bootstrap.clients import make_openmetadata_client
 from bridge.bootstrap.intake import make_event_reader
-from bridge.bootstrap.store import make_writer, open_background_connection
+from bridge.bootstrap.store import make_indexer, make_writer, open_background_connection, open_store
 from bridge.bootstrap.targets import make_openmetadata_sync, tag_vocabulary
 from bridge.clock import now_micros
 from bridge.governance.applier import AssetApplier
 from bridge.governance.asset_sync import AssetSync
+from bridge.governance.asset_validation import AssetValidator, KnownDatasets
 from bridge.governance.change_events import ChangeEventReader
 from bridge.governance.contracts import ContractChecker
 from bridge.governance.remote_changes import RemoteChangeImporter
 from bridge.governance.watcher import AssetWatcher
 from bridge.settings.model import Settings
+from bridge.store.connect import StoreUrl
 from bridge.sync.item_store import SyncItemStore
 from bridge.sync.openmetadata.target import OpenMetadataTarget
 from bridge.sync.store_clock import StoreClock
@@ -38,6 +40,26 @@ def open_asset_sync(settings: Settings, on_call: Callable[[str], None] = lambda 
         finally:
             if openmetadata_sync:
                 openmetadata_sync.reconciler.close()
+
+
+@contextmanager
+def open_asset_validator(settings: Settings) -> Iterator[AssetValidator]:
+    """Open a validator that compares assets with the store, if it exists."""
+    check_names = settings.governance.check_names
+    store_file = StoreUrl(settings.store.url).file
+    if store_file is not None and not store_file.exists():
+        yield AssetValidator(check_names, None)
+        return
+    with closing(open_store(settings)) as db:
+        items = SyncItemStore(db, settings.org, OpenMetadataTarget.name, StoreClock(db))
+        datasets = KnownDatasets(db, settings.org, items, lambda: _index_changes(settings))
+        yield AssetValidator(check_names, datasets)
+
+
+def _index_changes(settings: Settings) -> None:
+    """Index the changes that no service has indexed yet."""
+    with closing(make_indexer(settings)) as indexer:
+        indexer.index_all()
 
 
 @contextmanager

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bridge.cli.options import ApiKey, Config, Url, load_settings
-from bridge.cli.output import OutputFormat, OutputOption, echo, escape, print_result
+from bridge.cli.output import OutputFormat, OutputOption, count_of, echo, escape, print_result
 from bridge.cli.query import QueryRunner
 
 if TYPE_CHECKING:
     from bridge.governance.asset_sync import AssetSync
-    from bridge.governance.loaded_asset import LoadedAsset
+    from bridge.governance.asset_validation import ValidationResult
     from bridge.queries.governance import ContractResult
     from bridge.queries.query import Page
     from bridge.settings.model import Settings
@@ -49,15 +49,29 @@ PolicyOption = Annotated[
 
 
 @governance.command()
-def validate(paths: AssetPaths, output: OutputOption = OutputFormat.text) -> None:
-    """Validate asset files; errors name file, line and key."""
+def validate(paths: AssetPaths, output: OutputOption = OutputFormat.text, config: Config = None) -> None:
+    """Validate asset files, also against the store if it exists; errors name file, line and key."""
+    from bridge.bootstrap.governance import open_asset_validator
     from bridge.governance.asset_files import load_assets
 
-    result = load_assets(paths)
-    answer = {"files": result.files, "assets": len(result.loaded), "problems": result.problems}
-    lines = [*result.problems, f"{result.files} files, {len(result.loaded)} assets, {len(result.problems)} problems"]
+    load_result = load_assets(paths)
+    with open_asset_validator(load_settings(config)) as validator:
+        result = validator.validate(load_result)
+    counts = [
+        count_of(load_result.files, "file"), count_of(len(result.valid), "asset"),
+        count_of(len(result.errors), "problem"), count_of(len(result.warnings), "warning"),
+    ]  # fmt: skip
+    answer = {
+        "files": load_result.files,
+        "assets": len(result.valid),
+        "problems": result.errors,
+        "warnings": result.warnings,
+    }
+    scope = "" if validator.has_store else " (there is no store: datasets and reported checks are unknown)"
+    warnings = [f"warning: {warning}" for warning in result.warnings]
+    lines = [*result.errors, *warnings, ", ".join(counts) + scope]
     print_result(answer, map(escape, lines), as_json=output is OutputFormat.json)
-    raise typer.Exit(1 if result.problems else 0)
+    raise typer.Exit(1 if result.errors else 0)
 
 
 @governance.command()
@@ -76,11 +90,12 @@ def plan(
     """Show what `push` would change in the store and OpenMetadata."""
     from bridge.cli.governance_text import plan_json, plan_lines
 
-    assets, problems = _load_valid_assets(paths)
-    with _open_sync(load_settings(config)) as sync:
+    settings = load_settings(config)
+    assets, problems, warnings = _load_valid_assets(paths, settings, output)
+    with _open_sync(settings) as sync:
         changes, dataset_plans = sync.plan(assets, prune=_check_prune(problems, requested=prune))
     print_result(
-        plan_json(changes, dataset_plans, problems),
+        plan_json(changes, dataset_plans, problems, warnings),
         map(escape, plan_lines(changes, dataset_plans)),
         as_json=output is OutputFormat.json,
     )
@@ -98,11 +113,12 @@ def push(
     """Apply asset files to the store and OpenMetadata (idempotent)."""
     from bridge.cli.governance_text import push_json, push_lines
 
-    assets, problems = _load_valid_assets(paths)
-    with _open_sync(load_settings(config), policy) as sync:
+    settings = load_settings(config)
+    assets, problems, warnings = _load_valid_assets(paths, settings, output)
+    with _open_sync(settings, policy) as sync:
         decisions = sync.resolve_conflicts(assets, _ask_which_side_wins) if policy is ConflictPolicy.ask else {}
         changes, results = sync.push(assets, decisions, prune=_check_prune(problems, requested=prune))
-    answer = push_json(changes, results, problems)
+    answer = push_json(changes, results, problems, warnings)
     print_result(answer, map(escape, push_lines(changes, results)), as_json=output is OutputFormat.json)
     raise typer.Exit(0 if answer["done"] else 1)
 
@@ -112,10 +128,11 @@ def diff(paths: AssetPaths, output: OutputOption = OutputFormat.text, config: Co
     """Show differences between files, store and OpenMetadata (exit code 5 if any)."""
     from bridge.cli.governance_text import plan_json, plan_lines
 
-    assets, problems = _load_valid_assets(paths)
-    with _open_sync(load_settings(config)) as sync:
+    settings = load_settings(config)
+    assets, problems, warnings = _load_valid_assets(paths, settings, output)
+    with _open_sync(settings) as sync:
         changes, dataset_plans = sync.plan(assets)
-    answer = plan_json(changes, dataset_plans, problems)
+    answer = plan_json(changes, dataset_plans, problems, warnings)
     print_result(answer, map(escape, plan_lines(changes, dataset_plans)), as_json=output is OutputFormat.json)
     if problems:
         raise typer.Exit(1)
@@ -133,8 +150,8 @@ def pull(
     from bridge.bootstrap.targets import openmetadata_options
     from bridge.governance.pull import plan_file_edits, write_file
 
-    assets, problems = _load_valid_assets(paths)
     settings = load_settings(config)
+    assets, problems, _ = _load_valid_assets(paths, settings)
     with _open_sync(settings, policy) as sync:
         _, dataset_plans = sync.plan(assets)
     edits = plan_file_edits(dataset_plans, openmetadata_options(settings).vocabulary)
@@ -180,14 +197,21 @@ def _violation_lines(page: "Page[ContractResult]") -> Iterator[str]:
         yield f"{violation.at}  {dataset}  run {violation.run_id or '?'}: {'; '.join(violation.broken)}"
 
 
-def _load_valid_assets(paths: Sequence[Path]) -> "tuple[list[LoadedAsset], list[str]]":
-    """Load the valid asset files. Print and return the problems of the invalid ones."""
+def _load_valid_assets(
+    paths: Sequence[Path], settings: "Settings", output: OutputFormat = OutputFormat.text
+) -> "ValidationResult":
+    """Load the valid asset files. Print the problems of the invalid ones and, in text output, the warnings."""
+    from bridge.bootstrap.governance import open_asset_validator
     from bridge.governance.asset_files import load_assets
 
-    result = load_assets(paths)
-    for problem in result.problems:
+    with open_asset_validator(settings) as validator:
+        result = validator.validate(load_assets(paths))
+    for problem in result.errors:
         echo(escape(f"problem: {problem}"), err=True)
-    return result.loaded, result.problems
+    if output is OutputFormat.text:
+        for warning in result.warnings:
+            echo(escape(f"warning: {warning}"), err=True)
+    return result
 
 
 def _check_prune(problems: Sequence[str], *, requested: bool) -> bool:

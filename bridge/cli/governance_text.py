@@ -54,7 +54,9 @@ def _imported_lines(plan: "DatasetPlan") -> Iterator[str]:
         yield f"  < imported from OpenMetadata, not in any file yet: {'.'.join(path)} is {format_value(value)}"
 
 
-def plan_json(result: "ApplyResult", plans: "Sequence[DatasetPlan]", problems: Sequence[str]) -> dict[str, Any]:
+def plan_json(
+    result: "ApplyResult", plans: "Sequence[DatasetPlan]", problems: Sequence[str], warnings: Sequence[str]
+) -> dict[str, Any]:
     return {
         "datasets": [_dataset_plan_json(plan) for plan in plans],
         "waiting": _pending_json(result),
@@ -62,6 +64,7 @@ def plan_json(result: "ApplyResult", plans: "Sequence[DatasetPlan]", problems: S
             {"namespace": orphan.namespace, "name": orphan.name, "file": orphan.source} for orphan in result.orphaned
         ],
         "problems": list(problems),
+        "warnings": list(warnings),
         "differs": any(plan.has_differences for plan in plans) or bool(result.pending),
     }
 
@@ -109,12 +112,15 @@ def push_lines(result: "ApplyResult", results: "Sequence[PushResult]") -> Iterat
     yield f"datasets: {summary}; {len(result.changes)} changed in the store, {len(result.pending)} assets pending"
 
 
-def push_json(result: "ApplyResult", results: "Sequence[PushResult]", problems: Sequence[str]) -> dict[str, Any]:
+def push_json(
+    result: "ApplyResult", results: "Sequence[PushResult]", problems: Sequence[str], warnings: Sequence[str]
+) -> dict[str, Any]:
     failed_results = [push for push in results if push.outcome not in (*_SUCCESSFUL, Outcome.WAITING)]
     return {
         "datasets": [_push_result_json(push) for push in results],
         "waiting": _pending_json(result),
         "problems": list(problems),
+        "warnings": list(warnings),
         "done": not failed_results and not problems,
     }
 

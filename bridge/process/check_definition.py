@@ -7,8 +7,8 @@ from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from bridge.settings.base import Section
+from mappers.governance.checks import CheckKind
 
-CheckKind = Literal["not_null", "unique", "accepted_values", "range", "row_count", "freshness", "referential", "sql"]
 Scalar = str | int | float | bool
 
 _VIEW = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

@@ -141,6 +141,7 @@ class GovernanceSettings(Section):
     remote_changes: Literal["apply", "report"] = "report"
     patches: str | None = None
     contracts: bool = True
+    check_names: list[str] = Field(default=[])
 
 
 class ProcessSettings(Section):

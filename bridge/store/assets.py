@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from bridge.store.database import Database, Insert
+from mappers.canonical.columns import SchemaColumn, decode_columns
 from mappers.canonical.identity import digest
 
 _ALL = """
@@ -29,6 +30,25 @@ _WITH_RUNS = """
 SELECT d.class_id FROM ol_dataset d WHERE d.org_id = ?1 AND d.class_id {ids} AND (
   EXISTS (SELECT 1 FROM ol_run_output x WHERE x.org_id = d.org_id AND x.dataset_id = d.dataset_id)
   OR EXISTS (SELECT 1 FROM ol_run_input x WHERE x.org_id = d.org_id AND x.dataset_id = d.dataset_id))
+"""
+#: Datasets that anything other than an asset file has reported. Asset files only write `lineageBridge_*` facets.
+_REPORTED = """
+SELECT d.class_id FROM ol_dataset d WHERE d.org_id = ?1 AND d.class_id {ids} AND (
+  d.declared_lineage IS NOT NULL
+  OR NOT EXISTS (SELECT 1 FROM facet f WHERE f.org_id = d.org_id AND f.owner_id = d.dataset_id
+    AND f.name = 'lineageBridge_governance')
+  OR EXISTS (SELECT 1 FROM facet f WHERE f.org_id = d.org_id AND f.owner_id = d.dataset_id
+    AND substr(f.name, 1, 14) <> 'lineageBridge_')
+  OR EXISTS (SELECT 1 FROM ol_run_output x WHERE x.org_id = d.org_id AND x.dataset_id = d.dataset_id)
+  OR EXISTS (SELECT 1 FROM ol_run_input x WHERE x.org_id = d.org_id AND x.dataset_id = d.dataset_id)
+  OR EXISTS (SELECT 1 FROM lineage_edge e WHERE e.org_id = d.org_id AND e.source_id = d.dataset_id)
+  OR EXISTS (SELECT 1 FROM lineage_edge e WHERE e.org_id = d.org_id AND e.target_id = d.dataset_id))
+"""
+_COLUMNS = "SELECT class_id, columns_json FROM class_schema WHERE org_id = ?1 AND class_id {ids}"
+_REPORTED_CHECKS = """
+SELECT DISTINCT q.sql_expression FROM quality_check_def q
+WHERE q.org_id = ?1 AND q.dataset_id IS NOT NULL AND q.sql_expression IS NOT NULL AND EXISTS (
+  SELECT 1 FROM quality_check_result r WHERE r.org_id = q.org_id AND r.qdef_id = q.qdef_id)
 """
 _NAMESPACE = "SELECT 1 FROM ol_namespace WHERE org_id = ?1 AND namespace_uri = ?2"
 
@@ -76,6 +96,19 @@ class AssetStore:
     def datasets_with_runs(self, groups: Collection[bytes]) -> set[bytes]:
         """Return the groups with a dataset that any run has read or written."""
         return {group for (group,) in self._db.fetch_for_ids(_WITH_RUNS, sorted(groups), self._org)}
+
+    def reported_datasets(self, groups: Collection[bytes]) -> set[bytes]:
+        """Return the groups with a dataset that does not exist only because an asset file names it."""
+        return {bytes(group) for (group,) in self._db.fetch_for_ids(_REPORTED, sorted(groups), self._org)}
+
+    def columns(self, groups: Collection[bytes]) -> dict[bytes, list[SchemaColumn]]:
+        """Return the columns of the groups that have a schema."""
+        rows = self._db.fetch_for_ids(_COLUMNS, sorted(groups), self._org)
+        return {bytes(group): decode_columns(columns_json) for group, columns_json in rows}
+
+    def reported_checks(self) -> set[str]:
+        """Return the names of all dataset checks that have ever had a result."""
+        return {name for (name,) in self._db.fetch_all(_REPORTED_CHECKS, self._org)}
 
     def has_namespace(self, namespace: str) -> bool:
         """Return True if the namespace contains any dataset or job."""

@@ -43,12 +43,13 @@ PRINTED = {
     "governance plan": (
         "an object: `datasets` of `namespace`, `name`, `files`, `store`, `openmetadata` (changes of a push), "
         "`theirs` (remote changes), `taken_over` (remote changes imported to the store but in no file), `problems`, "
-        "`differs`; `waiting`, `left`, `problems`, `differs`"
+        "`differs`; `waiting`, `left`, `problems`, `warnings`, `differs`"
     ),
     "governance push": (
-        "an object: `datasets` of `namespace`, `name`, `outcome`, `reason`, `changed`; `waiting`, `problems`, `done`"
+        "an object: `datasets` of `namespace`, `name`, `outcome`, `reason`, `changed`; `waiting`, `problems`, "
+        "`warnings`, `done`"
     ),
-    "governance validate": "an object: `files`, `assets`, `problems`",
+    "governance validate": "an object: `files`, `assets`, `problems`, `warnings`",
     "governance violations": "the result of {ContractViolations}",
     "impact": "the result of {Impact}",
     "lineage": "the result of {Lineage}, with `--column` of {ColumnLineage}",

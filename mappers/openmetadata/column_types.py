@@ -1,6 +1,7 @@
 """Parses column types into OpenMetadata data types."""
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -20,7 +21,7 @@ _TYPE_NAMES: dict[str, str] = {
     "BOOLEAN": "boolean, bool, bit, logical",
     "TINYINT": "byte, tinyint, int1",
     "BYTEINT": "byteint",
-    "SMALLINT": "short, smallint, int2, smallserial",
+    "SMALLINT": "short, smallint, int2, int16, smallserial",
     "INT": "int, integer, int4, mediumint, serial, int32, year",
     "BIGINT": "long, bigint, int8, bigserial, int64",
     "FLOAT": "float, real, float4, binary_float, float32",
@@ -56,6 +57,8 @@ _WITHOUT_LENGTH = {"VARCHAR": "STRING", "CHAR": "STRING", "BINARY": "BYTES", "VA
 _TYPES_WITH_LENGTH = frozenset(_WITHOUT_LENGTH)
 _TYPES_WITH_PRECISION = frozenset({"DECIMAL", "NUMERIC", "NUMBER"})
 _STRUCT_KEYWORDS = frozenset({"struct", "row", "record"})
+#: Names of column types, in lower case.
+TYPE_NAMES = frozenset(_DATA_TYPES) | _STRUCT_KEYWORDS | {"array", "list", "map"}
 _IGNORED_WORDS = re.compile(r"\b(unsigned|signed|zerofill|not null|nullable|year to \w+|day to \w+)\b")
 _NUMBERS = re.compile(r"-?\d+")
 #: Largest number in a type; the server rejects the whole table if a number is larger or negative.
@@ -88,6 +91,23 @@ def column_type_fields(type_name: str | None) -> JsonObject:
     else:
         fields = _type_fields(_parse_type(text))
     return fields | {"dataTypeDisplay": text.lower()[:MAX_DISPLAYED_CHARACTERS]}
+
+
+def unknown_type_names(type_name: str) -> list[str]:
+    """Return the names in a type that no known system uses, including names of nested types."""
+    if type_name.count("<") > _MAX_NESTED_TYPES:
+        return [type_name[:_MAX_CACHED_CHARACTERS]]
+    return list(_unknown_names(_parse_type(type_name)))
+
+
+def _unknown_names(parsed: _ParsedType) -> Iterator[str]:
+    """Yield unknown names. Systems add words of their own to a type, such as `varchar for bit data`."""
+    name = " ".join(_IGNORED_WORDS.sub("", parsed.keywords).split())
+    first_word, _, _ = name.partition(" ")
+    if name and not {name, first_word} & TYPE_NAMES:
+        yield name
+    for _, inner_type in parsed.inner:
+        yield from _unknown_names(inner_type)
 
 
 @lru_cache(maxsize=4_096)

@@ -1,16 +1,21 @@
 """`governance` commands against a stand-in of OpenMetadata."""
 
 import json
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from bridge.cli.main import app as command
 from tests.cli.test_sync import COPY, Shell
 from tests.governance.asset_harness import asset, asset_with_governance, write_asset
 from tests.standins.openmetadata import OpenMetadata
 from tests.sync.other_writers import Person
 
+STORE_URL = "LINEAGE_BRIDGE__STORE__URL"
 PLAN = """\
 db t  ({assets}/t.yaml)
   ~ store         tags: a
@@ -101,3 +106,28 @@ def test_pull_writes_remote_changes_and_reports_unsupported_values(shell: Shell,
     diff = json.loads(shell(f"governance diff {assets} --output json").stdout)
     assert diff["datasets"][0]["store"] == {"description": "new"}
     assert diff["datasets"][0]["openmetadata"] == {}
+
+
+def test_validate_and_push_report_unknown_names(shell: Shell, assets: Path) -> None:
+    (assets / "bad.yaml").write_text("asset: {name: a, namespace: db, schema: [{name: k, type: strng}]}", "utf-8")
+    (assets / "typo.yaml").write_text("asset: {name: t, namespace: bd, sla: {freshness: 1d}}", "utf-8")
+    error = f"{assets}/bad.yaml:1: asset.schema.0.type: unknown type strng; did you mean string?"
+    warning = f"{assets}/typo.yaml:1: asset.name: no event has reported the dataset bd t; did you mean db t?"
+    result = shell(f"governance validate {assets}")
+    assert result.exit_code == 1
+    assert result.stdout == f"{error}\nwarning: {warning}\n3 files, 2 assets, 1 problem, 1 warning\n"
+    result = shell(f"governance push {assets}")
+    assert (result.exit_code, result.stderr) == (1, f"problem: {error}\nwarning: {warning}\n")
+    with closing(sqlite3.connect(shell.store_file)) as store:
+        facets = {name for (name,) in store.execute("SELECT name FROM facet")}
+    assert ("lineageBridge_sla" in facets, "lineageBridge_contract" in facets) == (True, False)
+    without_store = CliRunner().invoke(
+        command, ["governance", "validate", str(assets)], env={STORE_URL: "sqlite:///no.db"}
+    )
+    assert without_store.stdout.splitlines()[1].startswith(
+        "3 files, 2 assets, 1 problem, 0 warnings (there is no store"
+    )
+    (assets / "bad.yaml").unlink()
+    assert shell(f"governance validate {assets}").exit_code == 0
+    answer = json.loads(shell(f"governance push {assets} --output json").stdout)
+    assert (answer["done"], answer["problems"], answer["warnings"]) == (True, [], [warning])
