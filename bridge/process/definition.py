@@ -1,5 +1,6 @@
 """Pydantic model of a process file."""
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Literal
 
@@ -12,6 +13,7 @@ from bridge.settings.base import Section
 from bridge.settings.yaml_tree import KeyPath
 from mappers.naming import suggest_name
 
+_NOT_AN_IDENTIFIER = re.compile(r"\W")
 _NAME = r"^[A-Za-z_][A-Za-z0-9_.-]*$"
 _ENTRY_POINT = r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$"
 
@@ -178,6 +180,16 @@ class ProcessDefinition(Section):
     def views(self) -> list[str]:
         """Names of all views: inputs, then steps."""
         return [*(entry.as_ for entry in self.inputs), *(step.name for step in self.steps)]
+
+    def check_view(self, dataset: str) -> str:
+        """Name of an output's view in SQL checks: the last part of the dataset name.
+
+        The name has the suffix `_new` if an input has the same name.
+        """
+        _, _, last_part = dataset.rstrip("/").rpartition("/")
+        name = _NOT_AN_IDENTIFIER.sub("_", last_part)
+        input_names = {entry.as_.lower() for entry in self.inputs}
+        return f"{name}_new" if name.lower() in input_names else name
 
 
 def _require_distinct(names: Iterable[tuple[str, KeyPath]], message: str) -> None:

@@ -137,7 +137,7 @@ class PlanExecutor:
     def _check_queries(self) -> list[_CheckQuery]:
         """Build the queries of all checks that are not aggregates over the rows of a single view."""
         checks_by_view = [
-            (name, self._check_view_name(result), result.planned_output.checks)
+            (name, self._plan.definition.check_view(name), result.planned_output.checks)
             for name, result in self.results.items()
         ]
         checks_by_view += [
@@ -154,8 +154,8 @@ class PlanExecutor:
         """Run all queries as columns of a single query."""
         if not queries:
             return
-        for result in self.results.values():
-            self._writer.read_back(result).createOrReplaceTempView(self._check_view_name(result))
+        for name, result in self.results.items():
+            self._writer.read_back(result).createOrReplaceTempView(self._plan.definition.check_view(name))
         columns = ", ".join(f"({query.sql}) AS c{index}" for index, query in enumerate(queries))
         (row,) = self._session.sql(f"SELECT {columns}", args=dict(self._plan.values)).collect()
         for query, value in zip(queries, row, strict=True):
@@ -197,12 +197,6 @@ class PlanExecutor:
         sizes = f"{result.rows:,} rows, {result.files} files, {result.bytes:,} bytes"
         self._report(f"wrote {planned_output.output.dataset}: {sizes}")
         return result
-
-    def _check_view_name(self, result: WriteResult) -> str:
-        """Return the view name of an output. It has the suffix `_new` if an input has the same name."""
-        name = result.planned_output.view
-        input_names = {entry.as_.lower() for entry in self._plan.definition.inputs}
-        return f"{name}_new" if name.lower() in input_names else name
 
     def _evaluate_aggregates(self, frame: DataFrame, checks: Sequence[CheckDefinition]) -> list[CheckOutcome]:
         """Evaluate those checks that are aggregates, in one pass over the rows."""

@@ -1,7 +1,6 @@
 """Run plan: inputs, steps and outputs with every name, version and location resolved."""
 
 import hashlib
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,8 +15,6 @@ from bridge.process.parameters import ParameterValue
 from bridge.process.steps import PlannedStep
 from bridge.versions.metadata import FAILED_CHECKS, PASSED_CHECKS
 from bridge.versions.results import ResolvedVersion
-
-_NOT_AN_IDENTIFIER = re.compile(r"\W")
 
 
 class PlannedInput(NamedTuple):
@@ -84,12 +81,6 @@ class PlannedOutput(NamedTuple):
 
     def _version_folder(self, tag: str) -> str:
         return f"{self.location.path_or_table.rstrip('/')}/{VERSION_FOLDER_PREFIX}{tag}"
-
-    @property
-    def view(self) -> str:
-        """Name of the output's view in SQL checks: the last part of the dataset name."""
-        _, _, last_part = self.output.dataset.rstrip("/").rpartition("/")
-        return _NOT_AN_IDENTIFIER.sub("_", last_part)
 
     def path(self, folder: str) -> str | None:
         """Return the path of the new version, or None for a catalog or database table."""

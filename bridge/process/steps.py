@@ -10,6 +10,7 @@ from typing import NamedTuple
 from bridge.process.definition import ProcessDefinition, Step
 from connectors.errors import ConfigError
 from mappers.errors import InvalidSql
+from mappers.naming import suggest_name
 from mappers.sql.lineage import missing_columns, trace_columns
 from mappers.sql.parser import referenced_parameters, referenced_views
 
@@ -104,12 +105,16 @@ def _load_step(step: Step, folder: Path, view_names: Mapping[str, str]) -> Plann
         return PlannedStep(step, _load_python_source(step.python, folder), tuple(step.reads))
     sql = step.sql if step.sql is not None else _read_file(folder / (step.sql_file or ""))
     referenced_names = referenced_views(sql)
-    unknown_names = sorted(name for name in referenced_names if name not in view_names)
-    if unknown_names:
-        raise ConfigError(
-            f"reads unknown view {', '.join(unknown_names)}; known views: {', '.join(view_names.values()) or 'none'}"
-        )
+    require_known_views(referenced_names, view_names)
     return PlannedStep(step, sql, tuple(sorted(view_names[name] for name in referenced_names)))
+
+
+def require_known_views(referenced_names: Iterable[str], view_names: Mapping[str, str]) -> None:
+    """Raise ConfigError for a name in lower case that is not among the views, which are by lower-case name."""
+    for name in sorted(referenced_names):
+        if name not in view_names:
+            hint = suggest_name(name, list(view_names.values()), "known views")
+            raise ConfigError(f"reads unknown view {name}; {hint}")
 
 
 def _read_file(file: Path) -> str:

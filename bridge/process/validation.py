@@ -6,12 +6,13 @@ from pathlib import Path
 
 from bridge.process.check_definition import CheckDefinition
 from bridge.process.definition import FILE_FORMATS, LIVE, Input, ProcessDefinition
-from bridge.process.steps import check_parameters, load_steps, trace_steps
+from bridge.process.steps import check_parameters, load_steps, require_known_views, trace_steps
 from bridge.settings.yaml_model import read_model, read_origins
 from bridge.settings.yaml_tree import Origin
 from connectors.errors import ConfigError
 from mappers.errors import InvalidSql
 from mappers.naming import suggest_name
+from mappers.sql.parser import referenced_views
 
 _STEP_PROBLEM = re.compile(r"steps\.(\w+): ")
 _ENTRY_PROBLEM = re.compile(r"(quality|outputs)\.(\d+): ")
@@ -56,8 +57,19 @@ def _find_problems(definition: ProcessDefinition, folder: Path) -> Iterator[str]
         if check.sql is not None:
             try:
                 check_parameters(check.sql, definition)
+                _require_known_views(check.sql, definition)
             except (ConfigError, InvalidSql) as error:
                 yield f"quality.{index}: {error}"
+
+
+def _require_known_views(sql: str, definition: ProcessDefinition) -> None:
+    """Raise ConfigError if a check reads an unknown view. Tables of a catalog are only known to Spark."""
+    datasets = [output.dataset for output in definition.outputs]
+    if any("{" in dataset for dataset in datasets):
+        return  # the names of these outputs depend on the parameters of a run
+    views = [*definition.views, *map(definition.check_view, datasets)]
+    view_names = [name for name in referenced_views(sql) if "." not in name]
+    require_known_views(view_names, {name.lower(): name for name in views})
 
 
 def _has_all_columns(input_: Input) -> bool:

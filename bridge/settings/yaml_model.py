@@ -124,4 +124,13 @@ def _format_error(model: type[BaseModel], error: Any, origins: dict[KeyPath, Ori
     if error["type"] == "missing":
         return f"{origin}: {key} is missing"
     value = "" if error["type"] in _TYPES_WITHOUT_VALUE else describe_value(key_path, error["input"])
-    return f"{origin}: {key}: {error['msg']}{value}"
+    return f"{origin}: {key}: {error['msg']}{value}{_suggest_literal(error)}"
+
+
+def _suggest_literal(error: Any) -> str:
+    """Suggest the allowed value that is most similar to an invalid one."""
+    if error["type"] != "literal_error" or not isinstance(error["input"], str):
+        return ""
+    allowed_values = re.findall(r"'([^']+)'", error["ctx"]["expected"])
+    matches = difflib.get_close_matches(error["input"], allowed_values, 1)
+    return f"; did you mean {matches[0]}?" if matches else ""
