@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import structlog
 
-from bridge.intake.file_position import fingerprint, printable_path, source_name
+from bridge.intake.file_position import fingerprint, line_too_long, printable_path, source_name
 from bridge.intake.file_tracker import FileTracker, FollowedFile
 from bridge.intake.group_commit import GroupCommitter
 from bridge.intake.large_events import AsyncEventReader
@@ -17,7 +17,7 @@ from bridge.intake.open_files import OpenFiles
 from bridge.store.event_log import FilePosition, IncomingEvent, RejectedInput
 from connectors.openlineage.file_finder import FileFinder
 from connectors.openlineage.growing_file import RawLine
-from mappers.errors import InputTooLarge, InvalidInput, TransientError
+from mappers.errors import InvalidInput, TransientError
 
 _log = structlog.get_logger()
 
@@ -144,15 +144,17 @@ class FileFollower:
         return has_read
 
     async def _parse_lines(self, file: FollowedFile, lines: list[RawLine]) -> list[Item]:
-        """Parse lines. A line over the limit is rejected."""
+        """Parse lines. A line over the limit is rejected. The reason of a rejection names the line."""
         source = f"tail:{source_name(file.path)}"
         items: list[Item] = []
         for number, line in enumerate(lines, 1):
             if line.too_long:
-                reason = f"a line exceeds the limit of {self._max_line} bytes; only its beginning is kept"
-                items.append(self._reader.reject(line.payload, source, InputTooLarge(reason)))
+                item: Item = self._reader.reject(line.payload, source, line_too_long(self._max_line))
             else:
-                items.append(await self._reader.read(line.payload, source, source))
+                item = await self._reader.read(line.payload, source, source)
+            if isinstance(item, RejectedInput):
+                item = item.at_line(await asyncio.to_thread(self._tracker.line_number, file, line.start))
+            items.append(item)
             if number % _STEPS_PER_YIELD == 0:
                 await asyncio.sleep(0)
         return items
@@ -180,10 +182,10 @@ class FileFollower:
         """Store an incomplete last line as rejected. Once the line is complete, it is ingested as a whole."""
         incomplete_line = await asyncio.to_thread(self._tracker.read_incomplete_line, file)
         if incomplete_line:
-            error = InvalidInput(
-                f"the last line is incomplete; it is read once it ends with a line break (byte {file.end})"
-            )
-            await self._commit([self._reader.reject(incomplete_line, f"tail:{source_name(file.path)}", error)], [])
+            number = await asyncio.to_thread(self._tracker.line_number, file, file.end)
+            error = InvalidInput("the last line is incomplete; it is read once it ends with a line break")
+            item = self._reader.reject(incomplete_line, f"tail:{source_name(file.path)}", error)
+            await self._commit([item.at_line(number)], [])
         return False
 
     def _log_problems(self, problems: Problems) -> None:

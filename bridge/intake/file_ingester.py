@@ -4,18 +4,24 @@ import stat
 import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 from bridge.intake.event_reader import EventReader
-from bridge.intake.file_position import fingerprint, printable_path, source_name, stored_path
+from bridge.intake.file_position import fingerprint, line_too_long, printable_path, source_name, stored_path
 from bridge.intake.source import IntakeReport
 from bridge.store.event_log import FilePosition, IncomingEvent, RejectedInput
 from bridge.store.writer import StagedGroup, Writer
-from connectors.openlineage.files import MAX_LINE_BYTES, RawRecord, open_event_file, read_records
+from connectors.openlineage.files import (
+    MAX_LINE_BYTES,
+    RawRecord,
+    count_line_ends,
+    open_event_file,
+    read_records,
+)
 from connectors.openlineage.growing_file import HEAD_BYTES
-from mappers.errors import InputTooLarge
 
 #: A batch has at most this many events, and is complete when its events have this size.
 _BATCH_SIZE, _BATCH_BYTES, _BATCH_ROWS = 500, 8 << 20, 20_000
@@ -27,11 +33,25 @@ Item = IncomingEvent | RejectedInput
 ProgressCallback = Callable[[int], None]
 
 
-class _FileStart(NamedTuple):
-    """Stored name of a file and its first bytes, which identify it."""
+class _FilePart:
+    """The part of a file to ingest, from an offset on. The first bytes and the stored name identify the file."""
 
-    name: str
-    head: bytes
+    def __init__(self, path: Path, head: bytes, start: int) -> None:
+        self.path = path
+        self.name = stored_path(path)
+        self.head = head
+        self.start = start
+
+    @cached_property
+    def lines_before(self) -> int | None:
+        """Number of lines before this part, or None if the file was replaced. Counted only if a line is rejected."""
+        if self.start == 0:
+            return 0
+        try:
+            with open_event_file(self.path) as file:
+                return count_line_ends(file, self.start) if _read_head(file) == self.head else None
+        except _READ_ERRORS:
+            return None  # deleted; the part is still open and can be read
 
 
 class FileIngester:
@@ -69,16 +89,11 @@ class FileIngester:
             if not stat.S_ISREG(mode):
                 return IntakeReport(unreadable=(f"{printable_path(path)}: neither a file nor a pipe",))
             with open_event_file(path) as file:
-                file_start = _FileStart(stored_path(path), _read_head(file))
-                start = 0 if self._from_start else self._resume_offset(file, file_start)
+                head = _read_head(file)
+                start = 0 if self._from_start else self._resume_offset(file, stored_path(path), head)
                 progress(start)
-                report = self._ingest_records(
-                    read_records(file, start, self._max_line),
-                    source_name(path),
-                    progress,
-                    file_start,
-                    is_file_start=start == 0,
-                )
+                records = read_records(file, start, self._max_line)
+                report = self._ingest_records(records, source_name(path), progress, _FilePart(path, head, start))
         except _READ_ERRORS as error:
             return IntakeReport(unreadable=(f"{printable_path(path)}: {error}",))
         return report._replace(resumed_at=start)
@@ -87,9 +102,9 @@ class FileIngester:
         """Ingest a stream, which cannot be resumed."""
         return self._ingest_records(read_records(file, max_line=self._max_line), source, lambda _: None, None)
 
-    def _resume_offset(self, file: BinaryIO, file_start: _FileStart) -> int:
-        position = self._writer.file_position(file_start.name)
-        if position is None or position.fingerprint != fingerprint(file_start.head, position.offset):
+    def _resume_offset(self, file: BinaryIO, name: str, head: bytes) -> int:
+        position = self._writer.file_position(name)
+        if position is None or position.fingerprint != fingerprint(head, position.offset):
             return 0
         if file.seek(position.offset - 1) == position.offset - 1 and file.read(1):
             return position.offset
@@ -101,17 +116,15 @@ class FileIngester:
         records: Iterator[RawRecord],
         source: str,
         progress: ProgressCallback,
-        file_start: _FileStart | None,
-        *,
-        is_file_start: bool = False,
+        part: _FilePart | None,
     ) -> IntakeReport:
         """Ingest records in batches. The commit of a batch overlaps with the parsing of the next one."""
         report = IntakeReport()
         with ThreadPoolExecutor(1, thread_name_prefix="commit") as executor:
             pending_commit: Future[None] | None = None
-            is_first_batch = is_file_start
+            is_first_batch = part is not None and part.start == 0
             while True:
-                items, end_offset, error = self._next_batch(records, source)
+                items, end_offset, error = self._next_batch(records, source, part)
                 foreign_file = _reject_foreign_file(items) if is_first_batch else None
                 if foreign_file is not None:
                     next_record = next(records, None)
@@ -127,20 +140,20 @@ class FileIngester:
                 if not items:
                     return report
                 positions = []
-                if file_start and end_offset:
-                    positions.append(
-                        FilePosition(file_start.name, fingerprint(file_start.head, end_offset), end_offset)
-                    )
+                if part and end_offset:
+                    positions.append(FilePosition(part.name, fingerprint(part.head, end_offset), end_offset))
                 pending_commit = executor.submit(self._commit, self._stage(items, positions), end_offset, progress)
                 report = report.add(IntakeReport.of(items))
 
-    def _next_batch(self, records: Iterator[RawRecord], source: str) -> tuple[list[Item], int, Exception | None]:
+    def _next_batch(
+        self, records: Iterator[RawRecord], source: str, part: _FilePart | None
+    ) -> tuple[list[Item], int, Exception | None]:
         """Read the next batch, and the offset of its end. If reading fails, return the error, too."""
         items: list[Item] = []
         end_offset = size = row_count = 0
         try:
             for record in records:
-                item = self._read_record(record, source)
+                item = self._read_record(record, source, part)
                 items.append(item)
                 end_offset = max(end_offset, record.end)
                 size += len(record.payload)
@@ -151,14 +164,16 @@ class FileIngester:
             return items, end_offset, error
         return items, end_offset, None
 
-    def _read_record(self, record: RawRecord, source: str) -> Item:
-        if record.too_long is None:
+    def _read_record(self, record: RawRecord, source: str, part: _FilePart | None) -> Item:
+        """Parse a record. The reason of a rejection names the line."""
+        if record.too_long:
+            item: Item = self._reader.reject(record.payload, source, line_too_long(self._max_line))
+        else:
             item = self._reader.read(record.payload, source, historical=self._historical)
-            if isinstance(item, RejectedInput) and record.line is not None:
-                return item._replace(reason=f"{item.reason} (line {record.line})")
-            return item
-        reason = f"line {record.too_long} exceeds the limit of {self._max_line} bytes; only its beginning is kept"
-        return self._reader.reject(record.payload, source, InputTooLarge(reason))
+        if isinstance(item, RejectedInput) and record.line is not None:
+            lines_before = part.lines_before if part else 0
+            return item if lines_before is None else item.at_line(lines_before + record.line)
+        return item
 
     def _stage(self, items: list[Item], positions: list[FilePosition]) -> StagedGroup | None:
         """Write a batch. An embedded store commits the returned group while the next batch is parsed."""

@@ -1,10 +1,11 @@
-"""Position in a file: stored name, fingerprint, offset."""
+"""Position in a file: stored name, fingerprint, offset, and lines over the limit."""
 
 import os
 from pathlib import Path
 
 from bridge.store.event_log import FilePosition
 from mappers.canonical.identity import bounded_key, digest
+from mappers.errors import InputTooLarge
 
 
 def fingerprint(head: bytes, end: int) -> bytes:
@@ -30,3 +31,7 @@ def stored_path(path: Path) -> str:
 def source_name(path: Path) -> str:
     """Return the source name of the events in a file."""
     return bounded_key(printable_path(path))
+
+
+def line_too_long(max_line: int) -> InputTooLarge:
+    return InputTooLarge(f"the line exceeds the limit of {max_line} bytes; only its beginning is kept")

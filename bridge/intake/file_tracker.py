@@ -30,6 +30,9 @@ class FollowedFile:
     has_unsaved_position: bool = False
     is_deleted: bool = False
     is_incomplete_line_reported: bool = False
+    #: An offset in the ingested part, and the number of line ends before it. Lines are counted if one is rejected.
+    counted_end: int = 0
+    counted_lines: int = 0
 
     def position(self) -> FilePosition:
         return FilePosition(self.name, self.fingerprint, self.end)
@@ -52,7 +55,9 @@ class FollowedFile:
         return False
 
     def advance(self, end: int, head: bytes) -> None:
-        """Move the position past an ingested batch."""
+        """Move the position past an ingested batch, or back to the beginning of a replaced file."""
+        if end == 0:
+            self.counted_end = self.counted_lines = 0
         self.end = end
         self.fingerprint = fingerprint(head, end)
         self.has_unsaved_position = False
@@ -154,6 +159,15 @@ class FileTracker:
             return None
         file.has_more = batch.end != file.end
         return batch if file.has_more else None
+
+    def line_number(self, file: FollowedFile, offset: int) -> int:
+        """Return the number of the line at an offset. Lines are counted from the last line that was asked for."""
+        handle = self._open_files.open(file)
+        if offset < file.counted_end:
+            file.counted_end = file.counted_lines = 0
+        file.counted_lines += handle.count_line_ends(file.counted_end, offset)
+        file.counted_end = offset
+        return file.counted_lines + 1
 
     def read_incomplete_line(self, file: FollowedFile) -> bytes:
         """Return the incomplete last line, and mark it as reported."""

@@ -127,6 +127,10 @@ class RejectedInput(NamedTuple):
         """The reason, with the JSON path if there is one."""
         return f"{self.path}: {self.reason}" if self.path else self.reason
 
+    def at_line(self, number: int) -> "RejectedInput":
+        """Add the number of the line in its file to the reason."""
+        return self._replace(reason=f"{self.reason} (line {number})")
+
 
 class FilePosition(NamedTuple):
     """The position up to which a file was loaded, and the hash of its beginning, which identifies it."""

@@ -14,6 +14,7 @@ from connectors.openlineage.bounded_lines import Line, PrefixedFile, read_lines
 _EVENT_FILE_SUFFIXES = (".ndjson", ".jsonl", ".json", ".ndjson.gz", ".jsonl.gz", ".json.gz")
 #: Maximum length of a line, and of a JSON array that spans a whole file.
 MAX_LINE_BYTES, _MAX_ARRAY_BYTES = 50 << 20, 256 << 20
+_COUNTED_BYTES = 1 << 20
 BOM = b"\xef\xbb\xbf"
 GZIP_MAGIC = b"\x1f\x8b"
 #: Errors when decoding bytes that are malformed, not UTF-8 or nested too deeply.
@@ -24,14 +25,14 @@ _array_decoder = msgspec.json.Decoder(list[msgspec.Raw])
 class RawRecord(NamedTuple):
     """The bytes of an event, and the end offset in the decompressed file (0 if reading cannot resume there).
 
-    Of a line over the limit, only the beginning is kept. `line` is the number of the line, if the file was read from
-    its start line by line.
+    Of a line over the limit, only the beginning is kept. `line` is the number of the line, counted from where reading
+    began, if the file is read line by line.
     """
 
     payload: bytes
     end: int
     line: int | None = None
-    too_long: int | None = None
+    too_long: bool = False
 
 
 def find_event_files(paths: list[Path]) -> list[Path]:
@@ -75,7 +76,7 @@ def read_records(file: BinaryIO, start: int = 0, max_line: int = MAX_LINE_BYTES)
     if first_line is None:
         return
     if first_line.too_long or not _starts_document(first_line.payload):
-        yield from _line_records(chain([first_line], lines), start, lines_before=0)
+        yield from _line_records(chain([first_line], lines), start)
         return
     lines_before = first_line.number - 1
     is_array = first_line.payload.removeprefix(BOM).lstrip().startswith(b"[")
@@ -89,16 +90,16 @@ def read_records(file: BinaryIO, start: int = 0, max_line: int = MAX_LINE_BYTES)
         yield from _line_records(read_lines(PrefixedFile(content, file), max_line), start, lines_before)
 
 
-def _line_records(lines: Iterable[Line], start: int, lines_before: int | None = None) -> Iterator[RawRecord]:
+def _line_records(lines: Iterable[Line], start: int, lines_before: int = 0) -> Iterator[RawRecord]:
     """Yield a record for each line that is not blank. The end of an incomplete last line is 0."""
     end = start
     for line in lines:
         end += line.length
+        number = lines_before + line.number
         if line.too_long:
-            yield RawRecord(line.payload, end, too_long=line.number)
+            yield RawRecord(line.payload, end, number, too_long=True)
         elif line.payload.strip():
             is_incomplete = not line.payload.endswith(b"\n") and not is_json(line.payload.removeprefix(BOM))
-            number = None if lines_before is None else lines_before + line.number
             yield RawRecord(line.payload, 0 if is_incomplete else end, number)
 
 
@@ -126,6 +127,14 @@ def _document_records(content: bytes, start: int, max_line: int, lines_before: i
         yield RawRecord(content, end)
     else:
         yield from _line_records(read_lines(io.BytesIO(content), max_line), start, lines_before)
+
+
+def count_line_ends(file: BinaryIO, end: int) -> int:
+    """Count the line ends between the current position of a file and an offset."""
+    count = 0
+    while block := file.read(min(_COUNTED_BYTES, end - file.tell())):
+        count += block.count(b"\n")
+    return count
 
 
 def is_json(text: bytes) -> bool:

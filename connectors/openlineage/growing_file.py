@@ -20,9 +20,10 @@ FileIdentity = tuple[int, int]
 
 
 class RawLine(NamedTuple):
-    """The bytes of a line, or only the beginning if the line exceeds the limit."""
+    """The bytes of a line, or only the beginning if the line exceeds the limit, and the offset of the line."""
 
     payload: bytes
+    start: int
     too_long: bool = False
 
 
@@ -73,7 +74,7 @@ class GrowingFile:
         else:
             block = self._read_at(start, _BLOCK_BYTES)
             at_end = len(block) < _BLOCK_BYTES
-        lines, consumed_bytes = self._split_lines(block, max_lines, at_end=at_end)
+        lines, consumed_bytes = self._split_lines(block, start, max_lines, at_end=at_end)
         if not consumed_bytes and not at_end:
             lines, consumed_bytes = self._read_long_line(start, block)
         was_truncated = self.head()[: len(head)] != head or self.status().st_size < start + consumed_bytes
@@ -83,27 +84,32 @@ class GrowingFile:
         """Read the beginning of a line that has no line end yet."""
         return _trim(self._read_at(start, MAX_EXCERPT_BYTES))
 
+    def count_line_ends(self, start: int, end: int) -> int:
+        """Count the line ends between two offsets."""
+        offsets = range(start, end, _BLOCK_BYTES)
+        return sum(self._read_at(offset, min(_BLOCK_BYTES, end - offset)).count(b"\n") for offset in offsets)
+
     def _read_at(self, offset: int, size: int) -> bytes:
         return os.pread(self._file.fileno(), size, offset)
 
-    def _split_lines(self, block: bytes, max_lines: int, *, at_end: bool) -> tuple[list[RawLine], int]:
-        """Return the complete lines of a block, and the number of bytes that they take."""
+    def _split_lines(self, block: bytes, start: int, max_lines: int, *, at_end: bool) -> tuple[list[RawLine], int]:
+        """Return the complete lines of a block that begins at `start`, and the number of bytes that they take."""
         lines: list[RawLine] = []
         position = 0
         while len(lines) < max_lines and (end := _line_end(block, position, at_end=at_end)):
-            self._append_line(lines, block[position:end])
+            self._append_line(lines, block[position:end], start + position)
             position = end
         if len(lines) < max_lines and at_end and _is_object(block[position:]):
-            self._append_line(lines, block[position:])
+            self._append_line(lines, block[position:], start + position)
             position = len(block)
         return lines, position
 
-    def _append_line(self, lines: list[RawLine], raw: bytes) -> None:
+    def _append_line(self, lines: list[RawLine], raw: bytes, start: int) -> None:
         payload = _trim(raw)
         if len(payload) > self._max_line:
-            lines.append(RawLine(payload[:MAX_EXCERPT_BYTES], too_long=True))
+            lines.append(RawLine(payload[:MAX_EXCERPT_BYTES], start, too_long=True))
         elif payload:
-            lines.append(RawLine(payload))
+            lines.append(RawLine(payload, start))
 
     def _read_long_line(self, start: int, first_block: bytes) -> tuple[list[RawLine], int]:
         """Read a line that is longer than a block; returns the line, if it is complete, and its length or 0.
@@ -125,9 +131,9 @@ class GrowingFile:
         if searched_bytes > self._max_line:
             self._long_line_progress = _LongLineProgress(start, searched_bytes)
             if is_complete:
-                lines.append(RawLine(_trim(first_block)[:MAX_EXCERPT_BYTES], too_long=True))
+                lines.append(RawLine(_trim(first_block)[:MAX_EXCERPT_BYTES], start, too_long=True))
         elif is_complete or _is_object(b"".join(parts)):
-            self._append_line(lines, b"".join(parts))
+            self._append_line(lines, b"".join(parts), start)
             is_complete = True
         return lines, (searched_bytes if is_complete else 0)
 

@@ -39,7 +39,7 @@ def test_line_over_the_limit_is_rejected_with_its_number(
     path.write_bytes(pack(EVENT + b"\n" + b"x" * 10 * LIMIT + b"\n" + as_bytes(run_event(run=2)) + b"\n"))
     report = ingest(store, path)
     assert (report.accepted, report.unreadable) == (2, ())
-    assert reasons(store) == [f"line 3 exceeds the limit of {LIMIT} bytes; only its beginning is kept"]
+    assert reasons(store) == [f"the line exceeds the limit of {LIMIT} bytes; only its beginning is kept (line 3)"]
 
 
 @pytest.mark.parametrize("text", [b" ", b"\0"], ids=["blank", "zeros"])

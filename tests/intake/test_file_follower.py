@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -36,10 +37,10 @@ def test_new_and_growing_file_is_read_once(follower: FollowerHarness, path: Path
         (lines(1) + line(2)[:-20], [1], []),
         (lines(1) + line(2)[:-1], [1, 2], []),
         (lines(1).replace(b"\n", b"\r\n") + b"\n \n" + lines(2), [1, 2], []),
-        (lines(1) + b"garbage\n" + lines(2), [1, 2], ["not JSON: JSON is malformed: invalid character (byte 0)"]),
-        (lines(1) + b"{}\n" + lines(2), [1, 2], ["is missing"]),
+        (lines(1) + b"garbage\n" + lines(2), [1, 2], ["not JSON: JSON is malformed: invalid character (byte 0) (line 2)"]),
+        (lines(1) + b"{}\n" + lines(2), [1, 2], ["is missing (line 2)"]),
         (lines(1) + b"x" * 50_000 + b"\n" + lines(2), [1, 2],
-         ["a line exceeds the limit of 20000 bytes; only its beginning is kept"]),
+         ["the line exceeds the limit of 20000 bytes; only its beginning is kept (line 2)"]),
     ],
     ids=["partial line", "no last line end", "blank lines and carriage returns", "garbage", "not an event", "over-long line"],
 )  # fmt: skip
@@ -53,6 +54,42 @@ def test_lines_are_ingested_or_rejected(
     follower.restart()
     follower.poll_until_idle()
     assert follower.receipts() == received_once(*runs)
+
+
+def copy_and_truncate(path: Path) -> None:
+    shutil.copy(path, f"{path}.1")
+    os.truncate(path, 0)
+
+
+@pytest.mark.parametrize(
+    ("change", "number"),
+    [
+        (lambda follower, path: None, 9),
+        (lambda follower, path: follower.restart(), 9),
+        (lambda follower, path: path.rename(f"{path}.1"), 4),
+        (lambda follower, path: copy_and_truncate(path), 4),
+    ],
+    ids=["running", "restarted", "renamed", "truncated"],
+)
+def test_rejected_line_has_its_number(
+    follower: FollowerHarness, path: Path, change: Callable[[FollowerHarness, Path], None], number: int
+) -> None:
+    append(path, lines(1) + b"\ngarbage\n" + lines(*range(2, 4)))
+    follower.poll_until_idle()
+    change(follower, path)
+    follower.poll_until_idle()
+    append(path, lines(*range(4, 7)) + b"x\n")
+    follower.poll_until_idle()
+    assert [reason.rpartition(" (line ")[2] for reason in follower.rejected()] == ["3)", f"{number})"]
+
+
+def test_lines_of_a_large_resumed_file_are_counted(follower: FollowerHarness, path: Path) -> None:
+    path.write_bytes(lines(1) + b"\n" * (3 << 20))
+    follower.poll_until_idle()
+    follower.restart()
+    append(path, b"x\n")
+    follower.poll_until_idle()
+    assert follower.rejected()[0].endswith(f"(line {(3 << 20) + 2})")
 
 
 def test_partial_line_is_ingested_when_complete(follower: FollowerHarness, path: Path) -> None:
@@ -76,9 +113,7 @@ def test_persistent_partial_line_is_reported_once(follower: FollowerHarness, pat
     follower.poll_until_idle()
     follower.now += TEN_MINUTES
     follower.poll_until_idle()
-    assert follower.rejected() == [
-        f"the last line is incomplete; it is read once it ends with a line break (byte {len(line(1))})"
-    ]
+    assert follower.rejected() == ["the last line is incomplete; it is read once it ends with a line break (line 2)"]
     assert follower.store.value("SELECT receipts FROM rejected_event") == 1
     append(path, line(2)[-20:])
     follower.poll_until_idle()

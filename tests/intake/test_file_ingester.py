@@ -2,7 +2,7 @@
 
 import gzip
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +116,42 @@ def test_invalid_lines_are_stored_once(store: Store, path: Path) -> None:
         ("not JSON: Input data was truncated (line 2)", "", str(path)),
     ]
     assert ingest(store, path).rejected == 0
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
+@pytest.mark.parametrize(
+    ("ingested", "appended", "numbers"),
+    [
+        (lines(1, 2), b"x\n" + lines(3) + b"y\n", [3, 5]),
+        (lines(1) + b"\nx\n", b"\n\ny\n", [3, 6]),
+        (lines(1)[:-1], b"\nx\n", [2]),
+        (lines(1), b"x" * 3_000 + b"\n", [2]),
+        (b'{\n"torn":\n', b"x\n" + lines(1), [1, 2, 3]),
+    ],
+    ids=["lines", "blank lines", "no last line end", "over-long line", "incomplete document"],
+)
+def test_line_numbers_are_right_after_resume(
+    store: Store, path: Path, pack: Callable[[bytes], bytes], ingested: bytes, appended: bytes, numbers: list[int]
+) -> None:
+    path.write_bytes(pack(ingested))
+    ingest(store, path, max_line=2_500)
+    with path.open("ab") as file:
+        file.write(pack(appended))
+    ingest(store, path, max_line=2_500)
+    reasons = [reason for (reason,) in store.rows("SELECT reason FROM rejected_event")]
+    assert sorted(reason.rpartition(" (line ")[2] for reason in reasons) == [f"{number})" for number in numbers]
+
+
+def test_rejected_line_of_a_deleted_file_has_no_number(store: Store, path: Path) -> None:
+    path.write_bytes(lines(1))
+    ingest(store, path)
+    with path.open("ab") as file:
+        file.write(b"x\n" + lines(2))
+    report = FileIngester(store.reader, store.writer).ingest_file(
+        path, progress=lambda _: path.unlink(missing_ok=True)
+    )
+    assert report == IntakeReport(accepted=1, rejected=1, resumed_at=len(lines(1)))
+    assert "(line" not in store.value("SELECT reason FROM rejected_event")
 
 
 @pytest.mark.parametrize(
