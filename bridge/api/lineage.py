@@ -12,6 +12,7 @@ from starlette.types import Receive, Scope, Send
 from bridge.api.intake import SOURCE, Intake, RequestBody, rejection_response
 from bridge.store.event_log import IncomingEvent, RejectedInput
 from mappers.canonical_json import decode_json
+from mappers.counts import count_of
 from mappers.errors import InputTooLarge, InvalidInput, TransientError
 
 _CREATED = Response(status_code=201)
@@ -73,7 +74,7 @@ async def ingest_openmetadata_batch(intake: Intake, body: RequestBody) -> Respon
     return _json_response(
         {
             "status": result.status,
-            "message": f"{result.successful_count} events stored, {len(result.failed_events)} rejected",
+            "message": f"{count_of(result.successful_count, 'event')} stored, {len(result.failed_events)} rejected",
             "lineageEdgesCreated": result.edge_count,
             "summary": result.summary,
             "failedEvents": result.failed_events,

@@ -8,6 +8,7 @@ import typer
 
 from bridge.cli.options import Config, load_settings
 from bridge.cli.output import OutputFormat, OutputOption, echo, escape, print_result
+from mappers.counts import count_of
 
 autosys = typer.Typer(
     name="autosys", help="Import Autosys job definitions (JIL) and run history.", no_args_is_help=True
@@ -118,9 +119,7 @@ def scan(
         if result.retires_most and not (retire_most or dry_run):
             for problem in catalog.problems:
                 echo(escape(str(problem)), err=True)  # parse errors explain the missing jobs
-            message = (
-                f"{len(result.retired)} jobs of {options.instance}, more than half, are missing from these files"
-            )
+            message = f"these files lack {count_of(len(result.retired), 'job')} of {options.instance}, more than half"
             raise StateConflict(
                 f"{message}: check that the export is complete; --retire-most retires the jobs anyway"
             )
@@ -152,7 +151,10 @@ def lint(
     )
     error_count = sum(problem.level == "error" for problem in problems)
     warning_count = len(problems) - error_count
-    lines = [*map(str, problems), f"{len(catalog.jobs)} jobs, {error_count} errors, {warning_count} warnings"]
+    counts = (
+        count_of(len(catalog.jobs), "job"), count_of(error_count, "error"), count_of(warning_count, "warning")
+    )  # fmt: skip
+    lines = [*map(str, problems), ", ".join(counts)]
     answer = {
         "jobs": len(catalog.jobs),
         "errors": error_count,

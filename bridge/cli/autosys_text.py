@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from mappers.counts import count_of
+
 if TYPE_CHECKING:
     from bridge.intake.autorep_import import AutorepImportResult
     from bridge.intake.autosys_scan import ScanResult
@@ -21,7 +23,7 @@ def catalog_lines(catalog: "JobCatalog", result: "ScanResult") -> Iterator[str]:
         yield str(problem)
     job_types = Counter(job.type for job in catalog.jobs.values())
     counts = ", ".join(f"{count} {job_type}" for job_type, count in sorted(job_types.items()))
-    yield f"{len(catalog.jobs)} jobs: {counts or 'none'}"
+    yield f"{count_of(len(catalog.jobs), 'job')}: {counts or 'none'}"
     for label, names in (("new", result.new), ("changed", result.changed), ("retired", result.retired)):
         if names:
             more = f", and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
@@ -50,8 +52,9 @@ def history_lines(result: "AutorepImportResult") -> Iterator[str]:
     yield from result.problems
     if result.skipped_lines:
         counts = ", ".join(f"{count} {kind}" for kind, count in sorted(result.skipped_lines.items()))
-        yield f"{sum(result.skipped_lines.values())} lines do not describe a run: {counts}"
-    yield f"{result.runs} runs imported, {result.rejected} rejected, {len(result.problems)} problems"
+        yield f"skipped {count_of(sum(result.skipped_lines.values()), 'line')} without a run: {counts}"
+    problems = count_of(len(result.problems), "problem")
+    yield f"{count_of(result.runs, 'run')} imported, {result.rejected} rejected, {problems}"
 
 
 def difference_lines(changes: "Sequence[DefinitionChange]") -> Iterator[str]:
@@ -60,7 +63,7 @@ def difference_lines(changes: "Sequence[DefinitionChange]") -> Iterator[str]:
             yield f"{change.job}.{change.attribute}: {change.before or '(none)'} -> {change.after or '(none)'}"
         else:
             yield f"{change.job}: {change.change}"
-    yield f"{len(changes)} differences"
+    yield count_of(len(changes), "difference")
 
 
 def _tree_lines(catalog: "JobCatalog") -> Iterator[str]:

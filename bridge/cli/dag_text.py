@@ -4,8 +4,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridge.cli.output import count_of, escape, truncation_note
+from bridge.cli.output import escape, truncation_note
 from bridge.queries.cycles import strongly_connected_components
+from mappers.counts import count_of
 
 if TYPE_CHECKING:
     from bridge.cli.diagram import DiagramEdge

@@ -12,6 +12,7 @@ from bridge.cli.output import OutputFormat, OutputOption, echo, escape, print_re
 from bridge.cli.query import QueryRunner
 from bridge.cli.sync import drop_item, parse_item_id, requeue
 from bridge.settings.target_names import TargetName
+from mappers.counts import count_of
 
 if TYPE_CHECKING:
     from bridge.queries.sync_items import SyncItemResult
@@ -58,7 +59,7 @@ def list_dead(
     )
     print_result(page, map(escape, map(_summary_line, page.items)), as_json=output is OutputFormat.json)
     if page.next is not None:
-        echo(f"more than {limit} items: raise --limit", err=True)
+        echo(f"more than {count_of(limit, 'item')}: raise --limit", err=True)
 
 
 @dead.command("show")

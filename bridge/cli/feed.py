@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bridge.cli.options import Config, load_settings
-from bridge.cli.output import count_of, echo
+from bridge.cli.output import echo
+from mappers.counts import count_of
 from mappers.legacy.technology import Technology
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def poll(
     from bridge.intake.source import poll_until_stopped
 
     settings = load_settings(config)
-    reporter = IngestReporter("runs", f"{name}: ")
+    reporter = IngestReporter("run", f"{name}: ")
     with closing(make_writer(settings)) as writer, closing(open_version_registry(settings)) as registry:
         input_kind = FeedInputKind(technology.value, parse_time_zone(timezone).key)
         importer = FeedImporter(make_feed_row_reader(settings), writer, input_kind)

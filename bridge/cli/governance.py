@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bridge.cli.options import ApiKey, Config, Url, load_settings
-from bridge.cli.output import OutputFormat, OutputOption, count_of, echo, escape, print_result
+from bridge.cli.output import OutputFormat, OutputOption, echo, escape, print_result
 from bridge.cli.query import QueryRunner
+from mappers.counts import count_of
 
 if TYPE_CHECKING:
     from bridge.governance.asset_sync import AssetSync
@@ -173,7 +174,7 @@ def pull(
     for problem in problems:
         echo(escape(f"problem: {problem}"), err=True)
     action = "would be changed" if dry_run else "changed"
-    echo(f"{changed_count} files {action}")
+    echo(f"{count_of(changed_count, 'file')} {action}")
     raise typer.Exit(1 if problems else 0)
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.sync.openmetadata.governance_plan import describe_remote_changes, format_value
 from bridge.sync.sync_item import Outcome
+from mappers.counts import count_of
 
 if TYPE_CHECKING:
     from bridge.governance.applier import ApplyResult
@@ -30,7 +31,10 @@ def plan_lines(result: "ApplyResult", plans: "Sequence[DatasetPlan]") -> Iterato
     for orphan in result.orphaned:
         yield f"{orphan.namespace} {orphan.name}"
         yield f"  ? removed from {orphan.source}: --prune removes its metadata"
-    yield f"plan: {differing_count} of {len(plans)} datasets differ, {len(result.pending)} assets pending"
+    yield (
+        f"plan: {differing_count} of {count_of(len(plans), 'dataset')} to change, "
+        f"{count_of(len(result.pending), 'asset')} pending"
+    )
 
 
 def _store_lines(plan: "DatasetPlan") -> Iterator[str]:
@@ -109,7 +113,10 @@ def push_lines(result: "ApplyResult", results: "Sequence[PushResult]") -> Iterat
     for name, reason in sorted(result.pending.items()):
         yield f"pending     {' '.join(name)}: {reason}"
     summary = ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items())) or "none"
-    yield f"datasets: {summary}; {len(result.changes)} changed in the store, {len(result.pending)} assets pending"
+    yield (
+        f"datasets: {summary}; {len(result.changes)} changed in the store, "
+        f"{count_of(len(result.pending), 'asset')} pending"
+    )
 
 
 def push_json(

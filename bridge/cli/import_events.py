@@ -10,6 +10,7 @@ import typer
 from bridge.cli.ingest_report import print_rejections, show_progress
 from bridge.cli.options import Config, load_settings
 from bridge.cli.output import echo, escape
+from mappers.counts import count_of
 
 #: Maximum number of damaged lines that are reported individually.
 _MAX_REPORTED = 20
@@ -47,9 +48,10 @@ def import_events(
         else:
             with show_progress(file) as progress, open_event_file(file) as stream:
                 report = importer.run(stream, report_damaged, progress)
-    echo(f"imported {report.events} events and {report.rejected} rejected inputs; {report.known} were already stored")
+    counts = f"{count_of(report.events, 'event')} and {count_of(report.rejected, 'rejected input')}"
+    echo(f"imported {counts}; already stored: {report.known:,}")
     if report.damaged:
-        echo(f"{report.damaged} damaged lines were not imported", err=True)
+        echo(f"skipped {count_of(report.damaged, 'damaged line')}", err=True)
     print_rejections(0, report.unmerged)
     if report.damaged or report.unmerged:
         raise typer.Exit(1)

@@ -9,7 +9,8 @@ import typer
 
 from bridge.cli.ingest_report import print_rejections, show_progress
 from bridge.cli.options import Config, load_settings
-from bridge.cli.output import count_of, echo
+from bridge.cli.output import echo
+from mappers.counts import count_of
 
 if TYPE_CHECKING:
     from bridge.intake.file_ingester import ProgressCallback
@@ -62,7 +63,7 @@ def ingest(
                 total = total.add(EventFileSource(ingester, path, callback).poll())
         except KeyboardInterrupt:
             echo(
-                f"interrupted in file {number} of {len(files)} ({path}) after {offset} bytes; ingested"
+                f"interrupted in file {number} of {len(files)} ({path}) after {count_of(offset, 'byte')}; ingested"
                 f" {count_of(total.accepted, 'event')} from earlier files: run the command again to continue",
                 err=True,
             )
@@ -76,7 +77,7 @@ def _print_report(report: "IntakeReport", file_count: int) -> None:
     """Print the report. Exit with an error if any input was not ingested completely."""
     summary = f"ingested {count_of(report.accepted, 'event')} from {count_of(file_count, 'file')}"
     if report.resumed_at:
-        summary += f"; skipped {report.resumed_at} bytes ingested earlier (--restart ingests them again)"
+        summary += f"; skipped {count_of(report.resumed_at, 'byte')} ingested earlier (--restart ingests them again)"
     echo(summary)
     for reason in report.unreadable:
         echo(f"error: cannot continue reading {reason}", err=True)

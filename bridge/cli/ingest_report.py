@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridge.cli.output import echo
+from mappers.counts import count_of
 
 if TYPE_CHECKING:
     from bridge.intake.file_ingester import ProgressCallback
@@ -17,11 +18,11 @@ if TYPE_CHECKING:
 class IngestReporter(NamedTuple):
     """Prints the results of a source."""
 
-    label: str
+    noun: str
     prefix: str = ""
 
     def print_report(self, report: "IntakeReport") -> None:
-        echo(f"{self.prefix}{report.accepted} {self.label} imported")
+        echo(f"{self.prefix}{count_of(report.accepted, self.noun)} imported")
         print_rejections(report.rejected, report.unmerged)
 
     def print_retry(self, error: "TransientError") -> None:

@@ -49,10 +49,10 @@ def pull(
             settings, marquez_settings, writer, parse_time("--since", since), lookback
         )
         stack.enter_context(closing(log_source))
-        sources = {"events": log_source}
+        sources = {"event": log_source}
         if lists:
             metadata_source = make_marquez_metadata_importer(settings, marquez_settings, writer)
-            sources["datasets and jobs missing from the log"] = stack.enter_context(closing(metadata_source))
+            sources["missing definition"] = stack.enter_context(closing(metadata_source))
         is_complete = _import_all(sources, every if follow else None)
         if follow:
             _import_new_events(log_source, every)
@@ -61,7 +61,7 @@ def pull(
 
 
 def _import_all(sources: "dict[str, EventSource]", retry_seconds: float | None) -> bool:
-    """Import from labelled sources in order. Return True if no input was rejected or could not be merged.
+    """Import from sources, which are by the noun for their inputs. Return True if all inputs were merged.
 
     With `retry_seconds`, an unavailable source is tried again at this interval instead of raising an error.
     """
@@ -71,8 +71,8 @@ def _import_all(sources: "dict[str, EventSource]", retry_seconds: float | None) 
     from mappers.errors import TransientError
 
     is_complete = True
-    for label, source in sources.items():
-        reporter = IngestReporter(label)
+    for noun, source in sources.items():
+        reporter = IngestReporter(noun)
         while True:
             try:
                 report = source.poll()
@@ -94,7 +94,7 @@ def _import_new_events(log_source: "EventSource", interval_seconds: float) -> No
     from bridge.cli.ingest_report import IngestReporter
     from bridge.intake.source import poll_until_stopped
 
-    reporter = IngestReporter("new events")
+    reporter = IngestReporter("new event")
 
     def print_unless_empty(report: "IntakeReport") -> None:
         if report.accepted or report.rejected or report.unmerged:

@@ -25,11 +25,6 @@ _CONTINUED_BRANCHES = str.maketrans("├└─", "│  ")
 MORE_RESULTS = "… results truncated: raise --limit"
 
 
-def count_of(count: int, noun: str, plural: str = "") -> str:
-    """Format a count with its noun, such as `1 file` or `2 files`."""
-    return f"{count} {noun if count == 1 else plural or f'{noun}s'}"
-
-
 def truncation_note(truncation: "Truncation | None", size_option: str = "--max-edges") -> Iterator[str]:
     """If results were truncated, name the option that shows more results."""
     if truncation is not None:

@@ -9,6 +9,7 @@ import typer
 from bridge.cli.options import ApiKey, Config, Url
 from bridge.cli.output import MORE_RESULTS, OutputFormat, OutputOption, echo, escape, print_result
 from bridge.cli.query import QueryRunner
+from mappers.counts import count_of
 
 if TYPE_CHECKING:
     from bridge.queries.processes import RegisteredProcess
@@ -65,7 +66,11 @@ def validate(
         except ConfigError as error:
             problems += str(error).splitlines()
     answer = {"files": len(files), "processes": names, "problems": problems}
-    lines = [*problems, f"{len(files)} files, {len(names)} processes, {len(problems)} problems"]
+    counts = (
+        count_of(len(files), "file"), count_of(len(names), "process", "processes"),
+        count_of(len(problems), "problem"),
+    )  # fmt: skip
+    lines = [*problems, ", ".join(counts)]
     print_result(answer, map(escape, lines), as_json=output is OutputFormat.json)
     raise typer.Exit(1 if problems else 0)
 

@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from mappers.counts import count_of
+
 if TYPE_CHECKING:
     from bridge.process.plan import Plan, PlannedInput, PlannedOutput
     from bridge.process.runner import RunResult
@@ -93,7 +95,7 @@ def run_lines(result: "RunResult") -> Iterator[str]:
     """List the outputs and the check results of a run."""
     yield f"{result.process}: {result.ended}  run {result.run_id}"
     for output in result.outputs:
-        rows = "" if output.rows is None else f"  {output.rows:,} rows"
+        rows = "" if output.rows is None else f"  {count_of(output.rows, 'row')}"
         yield f"  {output.dataset}  version {output.version}{rows}  {output.path or ''}".rstrip()
     for check in result.checks:
         state = "passed" if check.passed else check.severity
@@ -103,7 +105,7 @@ def run_lines(result: "RunResult") -> Iterator[str]:
 def _input_version_text(planned_input: "PlannedInput") -> str:
     if planned_input.version is None:
         return "the current content: it has no versions"
-    rows = "" if planned_input.rows is None else f", {planned_input.rows:,} rows"
+    rows = "" if planned_input.rows is None else f", {count_of(planned_input.rows, 'row')}"
     folders = f", in {len(planned_input.roots)} folders" if len(planned_input.roots) > 1 else ""
     return f"version {planned_input.version} ({planned_input.resolved_by}){rows}{folders}"
 

@@ -1,11 +1,15 @@
 """`lineage-bridge redact`."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bridge.cli.options import Config, load_settings
 from bridge.cli.output import echo
+from mappers.counts import count_of
+
+if TYPE_CHECKING:
+    from bridge.intake.redaction import RedactionReport
 
 
 def redact(
@@ -28,11 +32,15 @@ def redact(
         redaction = make_store_redaction(settings, db)
         if dry_run:
             report = redaction.count()
-            echo(f"{report.events} events and {report.rejected} rejected inputs contain secrets")
+            echo(f"found secrets in {_report_text(report)}")
             return
         report = redaction.run()
         with closing(make_indexer(settings)) as indexer:
             indexer.index_all()
         # Deleted rows remain in the file until it is rewritten. PostgreSQL overwrites them after its own vacuum.
         db.execute("VACUUM")
-    echo(f"redacted {report.events} events and {report.rejected} rejected inputs")
+    echo(f"redacted {_report_text(report)}")
+
+
+def _report_text(report: "RedactionReport") -> str:
+    return f"{count_of(report.events, 'event')} and {count_of(report.rejected, 'rejected input')}"

@@ -7,6 +7,7 @@ import typer
 
 from bridge.cli.options import Config, load_settings
 from bridge.cli.output import echo, escape, wrap_line
+from mappers.counts import count_of
 
 if TYPE_CHECKING:
     from bridge.settings.model import Settings
@@ -45,7 +46,7 @@ def list_rejected(
         )  # fmt: skip
         echo(wrap_line(line))
     if len(shown_inputs) < len(inputs):
-        echo(f"… {len(inputs) - len(shown_inputs)} older inputs: raise --limit")
+        echo(f"… {count_of(len(inputs) - len(shown_inputs), 'older input')}: raise --limit")
 
 
 @rejected.command("drop")
@@ -76,7 +77,7 @@ def show_rejected(
     if payload is None:
         raise typer.BadParameter(f"payload of {prefix} was evicted (intake.keep_rejected); send it again")
     location = f" at {failed_input.path}" if failed_input.path else ""
-    receipts = f"{failed_input.receipts} time(s)"
+    receipts = count_of(failed_input.receipts, "time")
     echo(f"{failed_input.kind} from {failed_input.source}, {receipts}: {failed_input.reason}{location}", err=True)
     sys.stdout.buffer.write(payload)
     if sys.stdout.isatty():
@@ -136,6 +137,6 @@ def open_failed_inputs(config: Config) -> "tuple[Settings, Database, list[Failed
 def _find_failed_input(inputs: "list[FailedInput]", prefix: str) -> "FailedInput":
     matches = [failed_input for failed_input in inputs if failed_input.hash.hex().startswith(prefix.lower())]
     if len(matches) != 1:
-        raise typer.BadParameter(f"{len(matches)} inputs have a hash that starts with {prefix}")
+        raise typer.BadParameter(f"hashes that start with {prefix}: {count_of(len(matches), 'input')}")
     (match,) = matches
     return match

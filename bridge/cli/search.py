@@ -9,6 +9,7 @@ import typer
 from bridge.cli.options import ApiKey, Config, Url
 from bridge.cli.output import MORE_RESULTS, OutputFormat, OutputOption, echo, escape, print_json
 from bridge.cli.query import QueryRunner, update_index
+from mappers.counts import count_of
 
 if TYPE_CHECKING:
     from bridge.store.search.search import SearchHit, SearchResult
@@ -73,7 +74,7 @@ def _result_lines(result: "SearchResult") -> Iterator[str]:
     if result.next:
         yield MORE_RESULTS
     if result.pending:
-        yield f"({result.pending} datasets and jobs are not indexed yet)"
+        yield f"(not indexed yet: {count_of(result.pending, 'dataset or job', 'datasets and jobs')})"
 
 
 def _details_text(hit: "SearchHit") -> str:

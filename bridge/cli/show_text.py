@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from bridge.cli.job_text import autosys_lines, fact_lines, sla_text
-from bridge.cli.output import count_of
+from mappers.counts import count_of
 
 if TYPE_CHECKING:
     from bridge.queries.dataset import DatasetResult

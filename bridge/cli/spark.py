@@ -17,6 +17,7 @@ from connectors.spark.conf import (
     build_conf,
 )
 from connectors.spark.releases import DEFAULT_RELEASE, TableFormat, find_release
+from mappers.counts import count_of
 
 if TYPE_CHECKING:
     from connectors.spark.conf_problem import ConfProblem
@@ -83,14 +84,14 @@ def check(
         findings += service_findings
         _print_findings(findings)
         if service_findings and not transport_keys(conf_values, "file", "location"):
-            echo(f"{sum(finding.is_error for finding in findings)} problem(s) to fix; no job was run")
+            echo(f"{count_of(sum(finding.is_error for finding in findings), 'problem')} to fix; no job was run")
             raise typer.Exit(1)
         findings += _run_probe(installation, conf_values, timeout, spark_log, findings)
     else:
         _print_findings(findings)
     error_count = sum(finding.is_error for finding in findings)
     if error_count:
-        echo(f"{error_count} problem(s) to fix")
+        echo(f"{count_of(error_count, 'problem')} to fix")
         raise typer.Exit(1)
     if installation:
         echo("no problems found")

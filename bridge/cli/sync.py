@@ -22,6 +22,7 @@ from bridge.cli.output import OutputFormat, OutputOption, echo, escape, print_js
 from bridge.cli.query import QueryRunner
 from bridge.cli.sync_text import explanation_lines, format_counts, plan_lines, print_sync_state, status_lines
 from bridge.settings.target_names import TargetName, enabled_targets
+from mappers.counts import count_of
 
 if TYPE_CHECKING:
     from bridge.queries.sync_items import SyncExplanation
@@ -42,7 +43,7 @@ def requeue(config: Config, target: TargetName, keys: Collection[tuple[str, byte
     with closing(open_dead_letters(load_settings(config), target)) as dead_letters:
         keys_to_retry = dead_letters.list() if keys is None else keys
         dead_letters.retry(keys_to_retry)
-    echo(f"{len(keys_to_retry)} items queued: the service or `lineage-bridge sync --once` pushes them")
+    echo(f"{count_of(len(keys_to_retry), 'item')} queued for the service or `lineage-bridge sync --once`")
 
 
 def drop_item(config: Config, target: TargetName, key: tuple[str, bytes]) -> None:
@@ -128,7 +129,7 @@ def relocate(
     if dry_run or not moves:
         lines = [f"move {move.from_name} -> {move.to_name}" for move in moves]
         answer = {"moves": [{"from": move.from_name, "to": move.to_name} for move in moves]}
-        print_result(answer, map(escape, [*lines, f"{len(moves)} tables to move"]), as_json=as_json)
+        print_result(answer, map(escape, [*lines, f"{count_of(len(moves), 'table')} to move"]), as_json=as_json)
         return
     calls: Counter[str] = Counter()
     relocation = targets.open_relocation(settings, len(moves), lambda kind: calls.update([kind]))
@@ -136,7 +137,7 @@ def relocate(
         targets.relocate(reconciler, moves)
         if not as_json:
             remaining_count = len(list(relocation.target.relocations()))
-            echo(f"moved {len(moves) - remaining_count} of {len(moves)} tables")
+            echo(f"moved {len(moves) - remaining_count} of {count_of(len(moves), 'table')}")
         _push_and_report(reconciler, TargetName.openmetadata, calls, as_json=as_json)
 
 

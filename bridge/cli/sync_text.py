@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from bridge.cli.output import echo
 from bridge.settings.target_names import TargetName
+from mappers.counts import count_of
 from mappers.timestamps import format_timestamp
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def status_lines(status: "TargetStatus") -> Iterator[str]:
 
 def _pending_lines(status: "TargetStatus") -> Iterator[str]:
     if status.marks:
-        yield f"  {status.marks} changes not planned yet"
+        yield f"  {count_of(status.marks, 'change')} not planned yet"
     if status.pending:
         yield f"  {status.pending} pending ({status.failing} failing), oldest since {status.oldest_pending_at}"
         yield f"  next attempt at {status.next_due_at}"
@@ -117,13 +118,13 @@ def _item_lines(item: "SyncItemResult") -> Iterator[str]:
     if item.reason:
         yield f"    {item.reason}"
     if item.pending:
-        failures = f", failed {item.attempts} times" if item.attempts else ""
+        failures = f", failed {count_of(item.attempts, 'time')}" if item.attempts else ""
         yield f"    pending since {item.since}, due at {item.due_at}{failures}"
 
 
 def _edge_line(edge: "SyncEdgeResult") -> str:
     by = f" by {edge.job.namespace} {edge.job.name}" if edge.job else ""
-    columns = f", {edge.columns} columns" if edge.columns else ""
+    columns = f", {count_of(edge.columns, 'column')}" if edge.columns else ""
     other_writers = "" if edge.ours else ", also written by others"
     state = "" if edge.sure else ", being written"
     return f"  <- {edge.source.namespace} {edge.source.name}{by}{columns}{other_writers}{state}"

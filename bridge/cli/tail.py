@@ -7,6 +7,7 @@ import typer
 from bridge.cli.ingest_report import print_rejections
 from bridge.cli.options import Config, load_settings
 from bridge.cli.output import echo
+from mappers.counts import count_of
 
 if TYPE_CHECKING:
     from bridge.intake.file_follower import FileFollower, Item
@@ -30,7 +31,7 @@ def tail(
     counter = _IngestCounter()
     tune_garbage_collector()
     asyncio.run(_follow_files(settings, paths, counter, once=once))
-    echo(f"ingested {counter.accepted} events")
+    echo(f"ingested {count_of(counter.accepted, 'event')}")
     print_rejections(counter.rejected, counter.unmerged)
     if once and (counter.rejected or counter.unmerged or counter.unreadable):
         raise typer.Exit(1)

@@ -10,6 +10,7 @@ from bridge.cli.output import OutputFormat, OutputOption, echo, escape, print_js
 from bridge.cli.sync import open_reconciler
 from bridge.cli.sync_text import format_counts
 from bridge.settings.target_names import TargetName, enabled_targets
+from mappers.counts import count_of
 
 if TYPE_CHECKING:
     from bridge.sync.status import SyncStatus, UnsyncedItem
@@ -115,9 +116,8 @@ def _print_result(result: _Verification, indent: str = "") -> None:
         echo(escape(f"{indent}{difference.kind}  {difference.name}  {difference.description}"))
     for kind, name, reason in result.unsynced:
         echo(escape(f"{indent}{kind}  {name}  is absent: {reason}"))
-    summary = (
-        f"{result.checked} compared, {len(result.differences)} differences; requests: {format_counts(result.calls)}"
-    )
+    differences = count_of(len(result.differences), "difference")
+    summary = f"{result.checked} compared, {differences}; requests: {format_counts(result.calls)}"
     echo(f"{indent}{summary}")
     if result.status.remaining:
         remaining = f"{result.status.remaining} pending, dead or unresolved: see `lineage-bridge sync status`"

@@ -13,6 +13,7 @@ from bridge.store.intake_audit import audit_intake
 from bridge.store.migrations import HEAD
 from bridge.store.partitions import partition_name, today
 from bridge.store.symlink_graph import dataset_names
+from mappers.counts import count_of
 
 _MB = 1_000_000
 _SQLITE_SIZE = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
@@ -80,7 +81,7 @@ def check_partitions(db: Database, day: int | None = None) -> Iterator[Finding]:
     while _relation_exists(db, partition_name(tomorrow + days_ahead)):
         days_ahead += 1
     if days_ahead:
-        yield Finding(Level.ok, "partitions", f"the event log has partitions for {days_ahead} days ahead")
+        yield Finding(Level.ok, "partitions", f"the event log has partitions for {count_of(days_ahead, 'day')} ahead")
     else:
         yield Finding(Level.warning, "partitions", "the event log has no partition for tomorrow", _PARTITION_REMEDY)
 
@@ -100,10 +101,10 @@ def check_identity_groups(db: Database, org: str, max_names: int) -> Iterator[Fi
     """Report datasets with more names than an identity group may have."""
     datasets = oversized_groups(db, org)
     for namespace, name in sorted(dataset_names(db, org, datasets).values()):
-        message = f"{namespace} {name} and more than {max_names - 1} other names are connected by symlinks"
+        message = f"symlinks connect {namespace} {name} with more than {count_of(max_names - 1, 'other name')}"
         yield Finding(Level.warning, "identity", message, _IDENTITY_REMEDY)
     if not datasets:
-        yield Finding(Level.ok, "identity", f"no dataset has more than {max_names} names")
+        yield Finding(Level.ok, "identity", f"no dataset has more than {count_of(max_names, 'name')}")
 
 
 def check_accounting(db: Database, org: str) -> Iterator[Finding]:

@@ -11,6 +11,7 @@ from bridge.sync.comparison import ComparisonReport, read_report
 from bridge.sync.lease import count_live_workers
 from bridge.sync.status import SyncStatus, read_status
 from bridge.sync.sync_item import Outcome
+from mappers.counts import count_of
 
 _SUBJECT = "sync"
 _SECOND = 1_000_000
@@ -55,7 +56,7 @@ def _report_never_enabled(target: TargetName, *, enabled: bool) -> Finding:
 
 def _check_workers(target: TargetName, count: int) -> Finding:
     if count:
-        return _ok(f"{count} workers sync {target.display_name}")
+        return _ok(f"{target.display_name} is synced by {count_of(count, 'worker')}")
     remedy = (
         f"start `lineage-bridge serve` with {target}.enabled; if it is running, look for `sync failed` in its log; "
         "a new worker shows up within ten seconds"
@@ -67,10 +68,10 @@ def _check_pending(target: TargetName, status: SyncStatus, now_us: int) -> Findi
     pending_count = status.marks + status.pending
     if status.oldest_pending_at is None or now_us - status.oldest_pending_at <= _MAX_PENDING_SECONDS * _SECOND:
         if pending_count:
-            return _ok(f"{pending_count} changes for {target.display_name} are pending, none of them for long")
+            return _ok(f"{count_of(pending_count, 'recent change')} for {target.display_name} pending")
         return _ok(f"no changes for {target.display_name} are pending")
     oldest = _age_text(status.oldest_pending_at, now_us)
-    message = f"{pending_count} changes are pending, the oldest for {oldest}; {status.failing} failed"
+    message = f"{count_of(pending_count, 'change')} pending, the oldest for {oldest}; {status.failing} failed"
     return _warning(message, "`lineage-bridge dead list --outcome pending` shows the reason for each")
 
 
@@ -79,10 +80,12 @@ def _check_dead_letters(target: TargetName, status: SyncStatus) -> Iterator[Find
     unresolved_count = sum(counts.get(Outcome.UNRESOLVED, 0) for counts in status.outcomes.values())
     if dead_count:
         remedy = "`lineage-bridge dead list` shows why: fix the cause and run `dead retry`, or `dead drop`"
-        yield _warning(f"{target.display_name} rejected {dead_count} items", remedy)
+        yield _warning(f"{target.display_name} rejected {count_of(dead_count, 'item')}", remedy)
     if unresolved_count:
         remedy = "`lineage-bridge dead list --outcome unresolved` shows which mapping or entity is missing"
-        yield _warning(f"{unresolved_count} items cannot be resolved to one entity in {target.display_name}", remedy)
+        yield _warning(
+            f"{count_of(unresolved_count, 'item')} cannot be resolved to one entity in {target.display_name}", remedy
+        )
     if not dead_count and not unresolved_count:
         yield _ok(f"{target.display_name} rejected nothing")
 

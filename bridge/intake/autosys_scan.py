@@ -10,6 +10,7 @@ from bridge.store.writer import Writer
 from bridge.versions.registry import VersionRegistry
 from connectors.autosys.files import find_jil_files, read_text
 from connectors.errors import MissingDependency
+from mappers.counts import count_of
 from mappers.legacy.diagnostics import Diagnostic, DiagnosticLevel
 from mappers.legacy.jil.job_catalog import JobCatalog
 from mappers.legacy.jil.job_events import ScanOptions, build_job_event, build_retirement_event, normalized_definition
@@ -61,7 +62,7 @@ def _skipped_file_warnings(folder: Path, skipped_files: list[Path]) -> Iterator[
         names = ", ".join(str(file.relative_to(folder)) for file in skipped_files[:_MAX_NAMES])
         suffix = f", and {len(skipped_files) - _MAX_NAMES} more" if len(skipped_files) > _MAX_NAMES else ""
         message = (
-            f"{len(skipped_files)} files skipped because they are hidden or do not end with .jil: {names}{suffix}"
+            f"skipped {count_of(len(skipped_files), 'file')} (hidden, or without the ending .jil): {names}{suffix}"
         )
         yield Diagnostic(str(folder), 0, "warning", message)
 

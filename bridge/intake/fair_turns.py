@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from bridge.errors import TooManyRequests
+from mappers.counts import count_of
 
 
 class FairTurns:
@@ -30,7 +31,7 @@ class FairTurns:
     async def _wait(self, key: str) -> None:
         queue = self._waiting.setdefault(key, deque())
         if len(queue) >= self._max_waiting:
-            raise TooManyRequests(f"{self._max_waiting} large requests of this key are waiting")
+            raise TooManyRequests(f"{count_of(self._max_waiting, 'large request')} of this key waiting")
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         queue.append(turn)
         try:

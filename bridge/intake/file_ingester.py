@@ -200,7 +200,7 @@ def _reject_foreign_file(items: list[Item]) -> RejectedInput | None:
         return None
     first_item = foreign_items[0]
     return first_item._replace(
-        reason=f"not an event file: none of {len(items)} lines is an event; {first_item.reason}"
+        reason=f"not an event file: none of {len(items):,} lines is an event; {first_item.reason}"
     )
 
 

@@ -17,6 +17,7 @@ from bridge.intake.pending_events import MAX_PENDING_PER_KEY, PendingEvents
 from bridge.intake.recovery import RecoveredEvents
 from bridge.store.event_log import PENDING, FilePosition, IncomingEvent, RejectedInput
 from bridge.store.writer import MAX_GROUP_ROWS, Writer, without_rows
+from mappers.counts import count_of
 from mappers.errors import TransientError
 
 _log = structlog.get_logger()
@@ -143,9 +144,9 @@ class GroupCommitter:
 
     def _check_limits(self, key: str) -> None:
         if self.is_full():
-            raise Overloaded(f"{self._max_pending} events are waiting to be written")
+            raise Overloaded(f"{count_of(self._max_pending, 'event')} waiting to be written")
         if key and (count := self._pending_count_by_key.get(key, 0)) >= self._max_pending // 2:
-            raise TooManyRequests(f"{count} events of this key are waiting to be written")
+            raise TooManyRequests(f"{count_of(count, 'event')} of this key waiting to be written")
         if self._pending_events is not None and self._pending_events.count(key) >= MAX_PENDING_PER_KEY:
             raise TooManyRequests(f"{MAX_PENDING_PER_KEY} large events of this key are waiting to be merged")
 

@@ -5,6 +5,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any, NamedTuple
 
 from bridge.process.check_definition import CheckDefinition, parse_age_minutes
+from mappers.counts import count_of
 from mappers.naming import quote_spark_identifier
 
 #: Names of the measurements of every output: row count, and the two parts of an order-independent checksum.
@@ -174,21 +175,21 @@ def _equals(value: Any, expected: Any) -> bool:
 def _describe_result(check: CheckDefinition, actual: Any) -> str:
     match check.check:
         case "row_count":
-            text = f"{actual} rows; expected {_bounds_text(check)}"
+            text = f"{count_of(actual, 'row')}; expected {_bounds_text(check)}"
         case "freshness":
             text = f"newest value is {actual}; expected within {check.max_age}" if actual else "there are no values"
         case "sql":
             text = f"{actual}; expected {check.expected}"
         case "not_null":
-            text = f"{actual} rows are null"
+            text = f"{count_of(actual, 'null value')}"
         case "unique":
-            text = f"{actual} duplicate rows"
+            text = f"{count_of(actual, 'duplicate row')}"
         case "accepted_values":
-            text = f"{actual} rows have values other than {', '.join(map(str, check.values or ()))}"
+            text = f"{count_of(actual, 'row')} with values other than {', '.join(map(str, check.values or ()))}"
         case "range":
-            text = f"{actual} rows are out of range; expected {_bounds_text(check)}"
+            text = f"{count_of(actual, 'row')} out of range; expected {_bounds_text(check)}"
         case "referential":
-            text = f"{actual} rows have no match in {check.references}"
+            text = f"{count_of(actual, 'row')} without a match in {check.references}"
     return text
 
 

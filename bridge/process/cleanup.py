@@ -123,7 +123,7 @@ class VersionCleaner:
         except ValueError:
             return "name does not start with a time"
         if started_at > self._now - timedelta(days=self._policy.days):
-            return f"younger than {self._policy.days:g} days"
+            return f"younger than {self._policy.days:g} {'day' if self._policy.days == 1 else 'days'}"
         if not is_registered and started_at > self._now - _MAX_RUN_TIME:
             return "a run may still be writing it"
         return None

@@ -19,6 +19,7 @@ from bridge.process.views import ViewBuilder
 from connectors.errors import InvalidData
 from connectors.spark.file_system import FileSystems
 from connectors.spark.tables import LoadOptions, load_table
+from mappers.counts import count_of
 
 #: Checks whose queries may refer to inputs and steps.
 _CHECKS_WITH_VIEWS = frozenset({"referential", "sql"})
@@ -61,7 +62,7 @@ class PlanExecutor:
         for planned_input in self._plan.inputs:
             self.current_action = f"inputs.{planned_input.input.as_} ({planned_input.location})"
             self.views.add_input(planned_input)
-            rows = "" if planned_input.rows is None else f", {planned_input.rows:,} rows"
+            rows = "" if planned_input.rows is None else f", {count_of(planned_input.rows, 'row')}"
             self._report(
                 f"read {planned_input.input.as_}: {planned_input.location}, "
                 f"{planned_input.version or 'current content'} ({planned_input.resolved_by}{rows})"
@@ -194,8 +195,10 @@ class PlanExecutor:
         self.current_action = f"outputs.{planned_output.output.dataset} ({planned_output.folder})"
         result = self._writer.write(planned_output, self.views.frames[planned_output.output.from_])
         self.results[planned_output.output.dataset] = result
-        sizes = f"{result.rows:,} rows, {result.files} files, {result.bytes:,} bytes"
-        self._report(f"wrote {planned_output.output.dataset}: {sizes}")
+        sizes = ", ".join(
+            (count_of(result.rows, "row"), count_of(result.files, "file"), count_of(result.bytes, "byte"))
+        )
+        self._report(f"wrote {planned_output.output.dataset}: {', '.join(sizes)}")
         return result
 
     def _evaluate_aggregates(self, frame: DataFrame, checks: Sequence[CheckDefinition]) -> list[CheckOutcome]:

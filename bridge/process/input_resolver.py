@@ -17,6 +17,7 @@ from bridge.queries.versions import PartitionsQuery, ResolveVersionQuery, Versio
 from bridge.versions.results import ResolvedVersion
 from connectors.errors import InvalidData
 from connectors.spark.file_system import FileSystems
+from mappers.counts import count_of
 
 _PAGE_SIZE = 1_000
 _MAX_DEPTH = 50
@@ -208,7 +209,7 @@ def verify_delivery(planned_input: PlannedInput, file_systems: FileSystems) -> N
         if file is None:
             problems.append(f"{entry.path}: is missing")
         elif file.size != entry.size:
-            problems.append(f"{entry.path}: has {file.size} bytes, the manifest says {entry.size}")
+            problems.append(f"{entry.path}: has {count_of(file.size, 'byte')}, the manifest says {entry.size}")
         elif file_system.sha256(file.path) != entry.sha256.lower():
             problems.append(f"{entry.path}: checksum differs from the manifest")
     problems += [f"{path}: is not in the manifest" for path in unlisted_files if path != planned_input.input.manifest]

@@ -18,6 +18,7 @@ from connectors.spark.conf import ParentRun as ListenerParent
 from connectors.spark.file_system import FileSystems
 from connectors.spark.releases import TableFormat, find_release
 from connectors.spark.session import log_query_errors, open_session, process_conf
+from mappers.counts import count_of
 from mappers.errors import LineageBridgeError
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ def run_process(options: LaunchOptions, backend: ProcessBackend, report: ReportP
     spool = options.spool
     with lock_spool(spool):
         if recovered_count := send_abandoned_spools(backend, spool.parent):
-            report(f"sent leftover events of {recovered_count} earlier runs")
+            report(f"sent leftover events of {count_of(recovered_count, 'earlier run')}")
         plan = Planner(backend, file_systems, datetime.now(UTC)).plan(options.request)
         staging = _staging_folder(options)
         try:

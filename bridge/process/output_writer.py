@@ -32,6 +32,7 @@ from bridge.process.plan import Plan, PlannedOutput
 from connectors.errors import InvalidData
 from connectors.spark.file_system import DataFile, FileSystems
 from connectors.spark.frames import ReadOptions, WriteOptions, frame_columns, merge_frames, read_frame, write_frame
+from mappers.counts import count_of
 
 #: Name of the delivery manifest that outputs of format files get.
 DELIVERY_MANIFEST_NAME = "manifest.json"
@@ -155,12 +156,13 @@ class OutputWriter:
         if file_system.read(f"{folder}/{MANIFEST_NAME}") is None:
             problem = "it was deleted"
         elif len(sizes) < result.files or sum(sizes) < result.bytes:
-            problem = f"it has {len(sizes)} files with {sum(sizes)} bytes"
+            problem = f"it has {count_of(len(sizes), 'file')} with {count_of(sum(sizes), 'byte')}"
         else:
             return
         raise JobFailed(
             f"outputs.{result.planned_output.output.dataset}: the folder {folder} is incomplete: {problem}, but "
-            f"{result.files} files with {result.bytes} bytes were written. Another program deleted them: run again"
+            f"the run wrote {count_of(result.files, 'file')} with {count_of(result.bytes, 'byte')}. Another program "
+            "deleted them: run again"
         )
 
     def _delivery_manifest(self, result: WriteResult) -> DeliveryManifest:

@@ -15,6 +15,7 @@ from bridge.process.plan import Plan, PlannedInput
 from bridge.process.steps import PlannedStep
 from connectors.errors import InvalidData
 from connectors.spark.frames import ReadOptions, frame_columns, read_frame
+from mappers.counts import count_of
 from mappers.errors import InvalidSql
 from mappers.sql.column_source import ColumnSource, QueryLineage, compose_lineage
 from mappers.sql.lineage import trace_columns
@@ -50,7 +51,7 @@ class ViewBuilder:
         expected_rows = planned_input.delivery.rows if planned_input.delivery else None
         if expected_rows is not None and (row_count := frame.count()) != expected_rows:
             raise InvalidData(
-                f"inputs.{input_.as_} ({planned_input.location}): has {row_count} rows, the manifest "
+                f"inputs.{input_.as_} ({planned_input.location}): has {count_of(row_count, 'row')}, the manifest "
                 f"says {expected_rows}"
             )
         self._sources.add(input_.as_.lower())

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from bridge.store.database import Database
+from mappers.counts import count_of
 
 _RECEIVED = """
 SELECT source, sum(events), sum(rejected), sum(retried) FROM intake_ledger WHERE org_id = ?1
@@ -70,7 +71,7 @@ def audit_intake(db: Database, org: str) -> IntakeAudit:
             )
         )
     discrepancies = [
-        f"{totals.source}: the store contains {-totals.duplicate} more events than were received"
+        f"{totals.source}: the store contains {count_of(-totals.duplicate, 'more event')} than were received"
         for totals in source_totals
         if totals.duplicate < 0
     ]
@@ -79,8 +80,8 @@ def audit_intake(db: Database, org: str) -> IntakeAudit:
     retried_count = sum(counts.retried for counts in ledger_counts.values())
     logged_count = sum(counts.receipts for counts in log_counts.values())
     if event_count != logged_count:
-        discrepancies.append(f"{event_count} events were received, but the log counts {logged_count}")
+        discrepancies.append(f"received {count_of(event_count, 'event')}, but the log counts {logged_count}")
     if rejected_count != int(listed_count) + retried_count:
-        outcomes = f"{listed_count} are listed and {retried_count} were ingested later or dropped"
-        discrepancies.append(f"{rejected_count} inputs were rejected; {outcomes}")
+        outcomes = f"listed: {listed_count}, ingested later or dropped: {retried_count}"
+        discrepancies.append(f"rejected {count_of(rejected_count, 'input')}; {outcomes}")
     return IntakeAudit(source_totals, discrepancies)

@@ -729,7 +729,8 @@ def deliver_pending(spool, connection, deadline=None):
         lock.close()
     stuck_count = len(attempted_names.intersection(spool.pending_names()))
     if stop_reason is None and stuck_count:
-        stop_reason = "%d event(s) cannot be read, deleted or moved to refused/" % stuck_count
+        plural = "s" if stuck_count > 1 else ""
+        stop_reason = "%d event%s cannot be read, deleted or moved to refused/" % (stuck_count, plural)
     return outcomes.count("delivered"), outcomes.count("rejected"), stop_reason
 
 

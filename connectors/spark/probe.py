@@ -17,6 +17,7 @@ from connectors.spark.listener_keys import KeySpec, ValueType
 from connectors.spark.log_diagnosis import diagnose_delivery, diagnose_job, transport_keys
 from connectors.spark.submit import ClusterSubmit, SparkInstallation, submit_job
 from connectors.spark.value_check import value_problem
+from mappers.counts import count_of
 
 _EVENT_ENDPOINT = "/api/v1/lineage"
 
@@ -147,7 +148,7 @@ def _delivery_problems(
     for key, count in received_counts.items():
         transport = key.rpartition(".")[0]
         if count < emitted_count and not any(section.startswith(transport) for section in reported_sections):
-            problem = f"received only {count} of {emitted_count} events"
+            problem = f"received only {count} of {count_of(emitted_count, 'event')}"
             yield ConfProblem(
                 key,
                 ProblemEffect.events_lost,

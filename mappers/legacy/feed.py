@@ -6,6 +6,7 @@ from datetime import date, datetime, tzinfo
 from typing import Any
 
 from mappers.canonical_json import JsonObject
+from mappers.counts import count_of
 from mappers.errors import InvalidInput
 from mappers.legacy.technology import Technology
 from mappers.redaction import is_secret_name
@@ -85,7 +86,9 @@ def _reject_extra_values(row: Mapping[str, Any]) -> None:
     """Reject a row with more values than columns, because it is unknown which of the values is surplus."""
     extra_values = row.get("")
     if isinstance(extra_values, list) and any(value not in (None, "") for value in extra_values):
-        raise InvalidInput(f"the row has {len(extra_values)} value(s) too many for the header: is one not quoted?")
+        raise InvalidInput(
+            f"the row has {count_of(len(extra_values), 'value')} too many for the header: is one not quoted?"
+        )
 
 
 def _job_name(fields: Mapping[str, Any], technology: str) -> tuple[str, str]:

@@ -123,7 +123,7 @@ def test_number_of_waiting_events_is_limited(tmp_path: Path) -> None:
             PROBLEM,
             "2",
         )
-        assert "3 events are waiting" in rejected.json()["detail"]
+        assert "3 events waiting" in rejected.json()["detail"]
         unready = await api.client.get("/readyz")
         assert (unready.status_code, "waiting" in unready.json()["detail"]) == (503, True)
         writer.release.set()

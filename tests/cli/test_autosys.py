@@ -90,7 +90,7 @@ def test_scan_imports_new_and_changed_jobs_only(workspace: Workspace) -> None:
         .replace(" --input /lake/a.csv", "")
         .partition("insert_job: LOAD")[0],
     )
-    with pytest.raises(StateConflict, match="2 jobs of PRD, more than half, are missing from these files"):
+    with pytest.raises(StateConflict, match="these files lack 2 jobs of PRD, more than half"):
         workspace.run("autosys", "scan", file, "--instance", "PRD")
     retiring = workspace.run_json("autosys", "scan", file, "--instance", "PRD", "--retire-most")
     assert retiring["scan"] == {
@@ -107,8 +107,8 @@ def test_scan_imports_new_and_changed_jobs_only(workspace: Workspace) -> None:
 
 FOLDERS: dict[str, tuple[list[str], list[str], int]] = {
     "any case": (["a.JIL", "b.jil"], [], 0),
-    "other extensions": (["a.jil", "b.txt", "c/d.md"], [": warning: 2 files skipped because they are hidden or do not end with .jil: b.txt, c/d.md"], 0),
-    "hidden files": (["a.jil", ".hidden.jil", ".git/x", ".git/y.jil"], [": warning: 2 files skipped because they are hidden or do not end with .jil: .git/y.jil, .hidden.jil"], 0),
+    "other extensions": (["a.jil", "b.txt", "c/d.md"], [": warning: skipped 2 files (hidden, or without the ending .jil): b.txt, c/d.md"], 0),
+    "hidden files": (["a.jil", ".hidden.jil", ".git/x", ".git/y.jil"], [": warning: skipped 2 files (hidden, or without the ending .jil): .git/y.jil, .hidden.jil"], 0),
     "no JIL file": ([], [": error: contains no file with the suffix .jil"], 1),
 }  # fmt: skip
 
@@ -255,8 +255,8 @@ LOG = """\
 def test_history_counts_log_lines_without_run(workspace: Workspace) -> None:
     file = workspace.file("event_demon.PRD", LOG)
     expected = [
-        "2 lines do not describe a run: 1 STARTJOB, 1 another line",
-        "1 runs imported, 0 rejected, 0 problems",
+        "skipped 2 lines without a run: 1 STARTJOB, 1 another line",
+        "1 run imported, 0 rejected, 0 problems",
     ]
     assert workspace.run("autosys", "history", file).stdout.splitlines() == expected
     assert workspace.run_json("autosys", "history", file) == {
@@ -309,5 +309,5 @@ def test_lint_exits_with_1_on_errors(workspace: Workspace) -> None:
 def test_diff_exits_with_5_on_differences(workspace: Workspace) -> None:
     before, after = workspace.file("a.jil", ESTATE), workspace.file("b.jil", ESTATE.replace("06:00", "07:00"))
     result = workspace.run("autosys", "diff", before, after)
-    assert (result.exit_code, result.stdout) == (5, "BOX1.start_times: 06:00 -> 07:00\n1 differences\n")
+    assert (result.exit_code, result.stdout) == (5, "BOX1.start_times: 06:00 -> 07:00\n1 difference\n")
     assert workspace.run("autosys", "diff", before, before).exit_code == 0

@@ -22,7 +22,7 @@ db t  ({assets}/t.yaml)
   ~ openmetadata  tags: LineageBridge.a
 nowhere *
   ? pending: no dataset matches this pattern yet
-plan: 1 of 1 datasets differ, 1 assets pending
+plan: 1 of 1 dataset to change, 1 asset pending
 """
 
 
@@ -99,9 +99,9 @@ def test_pull_writes_remote_changes_and_reports_unsupported_values(shell: Shell,
     Person(shell.standin).patch("table", "warehouse.d.s.t", {"/description": "new", "/retentionPeriod": "P1M"})
     result = shell(f"governance pull --dry-run {assets}")
     assert (result.exit_code, "-  description: old\n+  description: new\n" in result.stdout) == (1, True)
-    assert result.stdout.endswith("1 files would be changed\n")
+    assert result.stdout.endswith("1 file would be changed\n")
     assert "a retention of P1M is not a whole number of days" in result.stderr
-    assert shell(f"governance pull {assets}").stdout.endswith("1 files changed\n")
+    assert shell(f"governance pull {assets}").stdout.endswith("1 file changed\n")
     assert "description: new" in (assets / "t.yaml").read_text(encoding="utf-8")
     diff = json.loads(shell(f"governance diff {assets} --output json").stdout)
     assert diff["datasets"][0]["store"] == {"description": "new"}

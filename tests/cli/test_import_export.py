@@ -46,8 +46,8 @@ def test_import_restores_exported_events(tmp_path: Path, lines: bytes, form: str
     file.write_bytes(gzip.compress(lines) if form == "gzipped" else lines)
     source = "-" if form == "-" else file
     for message in (
-        "imported 2 events and 1 rejected inputs; 0 were already stored\n",
-        "imported 0 events and 0 rejected inputs; 3 were already stored\n",
+        "imported 2 events and 1 rejected input; already stored: 0\n",
+        "imported 0 events and 0 rejected inputs; already stored: 3\n",
     ):
         result = command(tmp_path, "import", source, stdin=lines)
         assert (result.exit_code, result.stdout, result.stderr) == (0, message, "")
@@ -64,13 +64,13 @@ def test_import_reports_first_20_damaged_lines(tmp_path: Path, lines: bytes) -> 
     result = command(tmp_path, "import", file)
     assert (result.exit_code, result.stdout) == (
         1,
-        "imported 2 events and 1 rejected inputs; 0 were already stored\n",
+        "imported 2 events and 1 rejected input; already stored: 0\n",
     )
     *reported, last = result.stderr.splitlines()
     assert [line.split(": ")[:3] for line in reported] == [
         ["error", str(file), f"line {number}"] for number in range(1, 21)
     ]
-    assert last == "30 damaged lines were not imported"
+    assert last == "skipped 30 damaged lines"
     assert "\x1b" not in result.stderr
 
 

@@ -87,7 +87,7 @@ def test_sync_explain_of_entities_without_own_item(shell: Shell) -> None:
 def test_dry_run_sends_nothing(shell: Shell, standin: StandIn) -> None:
     planned = shell("sync", "--dry-run", events=(RUN,))
     assert planned.exit_code == 0, planned.output
-    assert "+ create run jobs job  (1 events)" in planned.stdout
+    assert "+ create run jobs job  (1 event)" in planned.stdout
     assert not [request for request in standin.requests if request.method == "POST"]
 
 
@@ -106,7 +106,7 @@ def test_pull_imports_events_and_tags(shell: Shell, standin: StandIn) -> None:
     client.close()
     pulled = shell("marquez", "pull")
     assert (pulled.exit_code, pulled.stdout) == (
-        0, "1 events imported\n1 datasets and jobs missing from the log imported\n",
+        0, "1 event imported\n1 missing definition imported\n",
     )  # fmt: skip
     assert "SUCCESS" in shell("runs", "jobs", "job").stdout
     assert shell("sync", "--once").exit_code == 0

@@ -46,7 +46,7 @@ def test_check_starts_no_job_without_service(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["spark", "check", "--submit", str(submit)], env=UNUSED_PORT)
     assert (result.exit_code, (tmp_path / "started").exists()) == (1, False)
     assert "transport.url points to a service that is not running" in result.stdout
-    assert result.stdout.endswith("1 problem(s) to fix; no job was run\n")
+    assert result.stdout.endswith("1 problem to fix; no job was run\n")
 
 
 def test_check_uses_submit_of_cluster(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ PLAN = """\
 + create services/pipelineServices lineage_bridge
 + create pipelines lineage_bridge.jobs/job
 + create edge warehouse.d.s.a -> warehouse.d.s.t
-+ create status lineage_bridge.jobs/job: 1 runs
++ create status lineage_bridge.jobs/job: 1 run
 plan: create 9
 """
 PUSHED = """\
@@ -63,7 +63,7 @@ db t
   last_run: pushed at 2026
     entity: pipelineObservability warehouse.d.s.t, created by lineage-bridge
   lineage: pushed at 2026
-  <- db a by jobs job, 1 columns
+  <- db a by jobs job, 1 column
 """
 
 
@@ -167,7 +167,7 @@ def test_dead_letters_are_listed_shown_and_retried(shell: Shell) -> None:
     id_, outcome, *_ = line.split()
     assert (outcome, "Too odd" in line) == ("dead", True)
     assert '"name": "t"' in shell(f"dead show {id_}").stdout
-    assert shell("dead retry").stdout.startswith("1 items queued: ")
+    assert shell("dead retry").stdout.startswith("1 item queued ")
     assert shell("sync --once").exit_code == 0
     assert shell("dead list").stdout == ""
 
@@ -188,7 +188,7 @@ def test_unresolved_item_is_listed_and_retried(shell: Shell) -> None:
     assert result.exit_code == 1
     listed = shell("dead list").stdout
     assert "unresolved  db t  warehouse.d.s.t is not in OpenMetadata" in listed
-    assert shell("sync retry db t").stdout.startswith("3 items queued: ")
+    assert shell("sync retry db t").stdout.startswith("3 items queued ")
     shell("sync --once")
     assert ("table", "warehouse.d.s.t") in shell.standin.state()["entities"]
 
@@ -297,11 +297,11 @@ def test_relocate_moves_tables_of_the_flat_layout(shell: Shell, monkeypatch: pyt
             targets, "service_layout", lambda settings: service_layout(settings)._replace(folders_as_schemas=False)
         )
         shell("sync --once")
-    assert shell("sync relocate --dry-run").stdout == f"move {FLAT} -> {NESTED}\n1 tables to move\n"
+    assert shell("sync relocate --dry-run").stdout == f"move {FLAT} -> {NESTED}\n1 table to move\n"
     moves = json.loads(shell("sync relocate --dry-run --output json").stdout)
     assert moves == {"moves": [{"from": FLAT, "to": NESTED}]}
     result = shell("sync relocate")
-    assert (result.exit_code, result.stdout.splitlines()[0]) == (0, "moved 1 of 1 tables")
+    assert (result.exit_code, result.stdout.splitlines()[0]) == (0, "moved 1 of 1 table")
     assert shell("sync relocate").stdout == "0 tables to move\n"
     entities = shell.standin.state()["entities"]
     assert (entities["table", FLAT]["deleted"], entities["table", NESTED]["deleted"]) == (True, False)

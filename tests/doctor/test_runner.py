@@ -96,7 +96,7 @@ def _execute_sql(sql: str) -> Callable[[Path], None]:
             _execute_sql("DELETE FROM run_event"),
             "error",
             "conservation",
-            "1 events were received, but the log counts 0",
+            "received 1 event, but the log counts 0",
         ),
         (_execute_sql("UPDATE run_event SET failure = 'x'"), "warning", "conservation", "rejected list` shows why"),
         (_execute_sql("UPDATE run_event SET event_time = 9e15"), "warning", "clock", "days in the future"),

@@ -57,7 +57,7 @@ def warnings(synced: OpenMetadataHarness, target_settings: OpenMetadataSettings 
 def test_synced_target_has_no_warnings(synced: OpenMetadataHarness) -> None:
     *checks, comparison = map(str, findings(synced, settings()))
     assert checks == [
-        "ok: sync: 1 workers sync OpenMetadata",
+        "ok: sync: OpenMetadata is synced by 1 worker",
         "ok: sync: no changes for OpenMetadata are pending",
         "ok: sync: OpenMetadata rejected nothing",
     ]
@@ -116,8 +116,8 @@ def delete_remote_table(synced: OpenMetadataHarness) -> None:
         (stop_workers, "no worker syncs OpenMetadata"),
         (make_target_unavailable, "OpenMetadata has not responded for 5 min: "),
         (delay_items, " the oldest for 16 min; 2 failed"),
-        (reject_item, "OpenMetadata rejected 1 items"),
-        (leave_item_unresolved, "1 items cannot be resolved to one entity in OpenMetadata"),
+        (reject_item, "OpenMetadata rejected 1 item"),
+        (leave_item_unresolved, "1 item cannot be resolved to one entity in OpenMetadata"),
         (skip_comparisons, "the comparison with OpenMetadata ended 3 h ago; sync_frequency is hourly"),
         (
             delete_remote_table,

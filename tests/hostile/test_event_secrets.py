@@ -335,7 +335,7 @@ def test_redact_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     run = CliRunner(env=env).invoke
     assert run(app, ["redact"]).exit_code == 2
     assert (
-        run(app, ["redact", "--existing", "--dry-run"]).stdout == "2 events and 0 rejected inputs contain secrets\n"
+        run(app, ["redact", "--existing", "--dry-run"]).stdout == "found secrets in 2 events and 0 rejected inputs\n"
     )
     assert run(app, ["redact", "--existing"]).stdout == "redacted 2 events and 0 rejected inputs\n"
     assert run(app, ["redact", "--existing"]).stdout == "redacted 0 events and 0 rejected inputs\n"

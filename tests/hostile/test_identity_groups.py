@@ -106,7 +106,7 @@ def test_oversized_group_has_one_row_that_names_it(kind: str) -> None:
             store.apply(link_event(1, "hub", (f"t{number}",)))
         assert all(len(group) == 1 for group in stored_groups(store))
         (finding,) = check_identity_groups(store.db, store.org, 5)
-        assert finding.message == "db hub and more than 4 other names are connected by symlinks"
+        assert finding.message == "symlinks connect db hub with more than 4 other names"
         Writer(store.db, store.org, link_rules=LinkRules(max_names=50))
         assert max(len(group) for group in stored_groups(store)) == 9
         assert oversized_groups(store.db, store.org) == []

@@ -195,7 +195,7 @@ def test_number_of_waiting_events_is_limited(writer: FailingWriter) -> None:
         waiting = [asyncio.create_task(committer.commit([item(number)])) for number in range(2)]
         await asyncio.sleep(0)
         assert committer.is_full()
-        with pytest.raises(Overloaded, match="2 events are waiting"):
+        with pytest.raises(Overloaded, match="2 events waiting"):
             await committer.commit([item(3)])
         await asyncio.gather(*waiting)
         await committer.close()

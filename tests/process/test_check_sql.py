@@ -59,8 +59,8 @@ def micros(age: timedelta) -> int:
 
 
 RESULTS = [
-    (make_check("not_null", column="k"), 0, True, "0 rows are null"),
-    (make_check("not_null", column="k"), 2, False, "2 rows are null"),
+    (make_check("not_null", column="k"), 0, True, "0 null values"),
+    (make_check("not_null", column="k"), 2, False, "2 null values"),
     (make_check("row_count", min=3, max=5), 3, True, "3 rows; expected at least 3 and at most 5"),
     (make_check("row_count", min=3), 2, False, "2 rows; expected at least 3"),
     (make_check("row_count", max=3), 4, False, "4 rows; expected at most 3"),

@@ -35,9 +35,9 @@ def test_input_ingested_later_stays_counted(store: Store) -> None:
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        ("DELETE FROM run_event", "3 events were received, but the log counts 0"),
+        ("DELETE FROM run_event", "received 3 events, but the log counts 0"),
         ("UPDATE run_event SET receipts = 9", "the log counts 18"),
-        ("DELETE FROM rejected_event", "1 inputs were rejected; 0 are listed"),
+        ("DELETE FROM rejected_event", "rejected 1 input; listed: 0"),
         ("DELETE FROM intake_ledger", "test: the store contains 2 more events than were received"),
     ],
 )

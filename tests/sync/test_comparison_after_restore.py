@@ -257,7 +257,7 @@ def test_deletion_limit_applies_to_restored_tables() -> None:
             synced.clock.wait(60)
         assert len(synced.entities("table")) == 4
         (reason,) = {item.reason for item in synced.items.pending(DELETION)}
-        assert reason.startswith("3 deletions are pending, openmetadata.most_deletions is 2")
+        assert reason.startswith("3 deletions pending, openmetadata.most_deletions is 2")
         synced.connect(OpenMetadataOptions(LAYOUT, max_deletions=3))
         synced.converge()
         assert set(synced.entities("table")) == {A}

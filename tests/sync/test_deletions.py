@@ -78,7 +78,7 @@ def test_deletions_above_limit_wait_for_approval() -> None:
         assert len(synced.entities("table")) == 6
         (reason,) = {item.reason for item in synced.items.pending(DELETION)}
         assert reason == (
-            "5 deletions are pending, openmetadata.most_deletions is 3: check `sync --dry-run`, then run"
+            "5 deletions pending, openmetadata.most_deletions is 3: check `sync --dry-run`, then run"
             " `sync --once --allow-delete 5`"
         )
         synced.connect(OpenMetadataOptions(LAYOUT, max_deletions=5))

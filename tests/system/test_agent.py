@@ -803,7 +803,7 @@ def test_flush_skips_and_reports_unreadable_files(runner: AgentRunner, service: 
     code, _, stderr = runner.call("flush")
     assert code == 1
     assert "1 delivered, 0 rejected" in stderr
-    assert "2 event(s) cannot be read" in stderr
+    assert "2 events cannot be read" in stderr
     assert service.event_types() == ["START"]
 
 

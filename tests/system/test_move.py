@@ -60,7 +60,7 @@ def test_documented_commands_move_store_to_postgresql(tmp_path: Path, source_sto
             ["bash", "-euc", block], cwd=ROOT, capture_output=True, text=True, timeout=100, check=False
         )  # fmt: skip
         assert result.returncode == 0, result.stdout + result.stderr
-        assert result.stdout.startswith(f"imported {COUNT} events and 1 rejected inputs; 0 were already stored\n")
+        assert result.stdout.startswith(f"imported {COUNT:,} events and 1 rejected input; already stored: 0\n")
         assert result.stdout.endswith(AUDIT_PASSED)
         with closing(PostgresDatabase(url, writing=False)) as db:
             assert db.fetch_all("SELECT receipts FROM run_event WHERE receipts > 1") == [(2,)]
@@ -84,9 +84,9 @@ def test_killed_import_can_be_repeated(tmp_path: Path, source_store: Path, flush
     code, output = finish(start(new, "import", str(export_file)))
     assert (code, output) == (
         0,
-        f"imported {COUNT - imported} events and 1 rejected inputs; {imported} were already stored\n",
+        f"imported {COUNT - imported:,} events and 1 rejected input; already stored: {imported:,}\n",
     )
     assert canonical_export(new) == canonical_export(source_store)
     repeated = run(new, "import", str(export_file))
-    assert repeated == (0, f"imported 0 events and 0 rejected inputs; {COUNT + 1} were already stored\n")
+    assert repeated == (0, f"imported 0 events and 0 rejected inputs; already stored: {COUNT + 1:,}\n")
     assert canonical_export(new) == canonical_export(source_store)

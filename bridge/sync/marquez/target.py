@@ -30,6 +30,7 @@ from bridge.sync.target import (
     TargetIdentity,
 )
 from connectors.marquez.client import MarquezClient
+from mappers.counts import count_of
 
 #: Batch size; Marquez ingests about 30 events per second.
 _BATCH_SIZE = 50
@@ -114,7 +115,7 @@ class MarquezTarget:
 def _plan_step(entry: RunPlan | JobDeclaration | GovernedDataset | Completed | Failure) -> PlanStep:
     item = entry.item
     if not isinstance(entry, Completed | Failure):
-        reason = f"{len(entry.events)} events" if isinstance(entry, RunPlan) else None
+        reason = count_of(len(entry.events), "event") if isinstance(entry, RunPlan) else None
         return PlanStep("change" if item.remote else "create", item.kind, entry.name, reason)
     name = item.remote.name if item.remote else item.key.hex()
     if isinstance(entry, Failure):

@@ -9,6 +9,7 @@ from bridge.sync.openmetadata.restored_entities import DeletedEntity
 from bridge.sync.sync_item import DELETION, Completed, Failure, Outcome, RemoteReference, SyncItem
 from bridge.sync.target import BatchResult
 from connectors.errors import TargetUnavailable
+from mappers.counts import count_of
 
 #: Retry interval of deletions that exceed the limit.
 _BLOCKED_SECONDS = 600.0
@@ -27,7 +28,7 @@ class EntityDeleter:
         results: list[Completed | Failure] = []
         pending_count = sum(map(_counts_towards_limit, self._items.pending(DELETION)))
         max_deletions = self._ctx.options.max_deletions
-        reason = f"{pending_count} deletions are pending, openmetadata.most_deletions is {max_deletions}"
+        reason = f"{count_of(pending_count, 'deletion')} pending, openmetadata.most_deletions is {max_deletions}"
         remedy = f"check `sync --dry-run`, then run `sync --once --allow-delete {pending_count}`"
         over_limit = TargetUnavailable(f"{reason}: {remedy}", 0, _BLOCKED_SECONDS)
         orphans: list[SyncItem] = []

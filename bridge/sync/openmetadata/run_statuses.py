@@ -21,6 +21,7 @@ from bridge.sync.openmetadata.observations import (
 from bridge.sync.sync_item import Completed, Failure, Outcome, RemoteReference, SyncItem, all_failed
 from bridge.sync.target import PlanStep
 from mappers.canonical_json import JsonObject
+from mappers.counts import count_of
 from mappers.openmetadata.fqn import entity_name
 from mappers.openmetadata.pipeline_status import DatasetUsage, RunContent, TaskExecution, pipeline_status
 from mappers.timestamps import to_datetime
@@ -131,7 +132,7 @@ class RunStatusPusher(ObservationPusher):
         canonical_runs = read_runs(self._ctx.db, self._ctx.org, self._ctx.options.folding, waiting)
         counts.update(names[run.job] for run in canonical_runs.values() if run.job in names)
         for name, count in sorted(counts.items()):
-            yield PlanStep("create", "status", f"{name}: {count} runs")
+            yield PlanStep("create", "status", f"{name}: {count_of(count, 'run')}")
 
     def read_observations(self, items: Sequence[SyncItem]) -> list[Observation | Completed]:
         runs = self._source.read([item.key for item in items])

@@ -136,16 +136,16 @@ PASSING = [
 ]  # fmt: skip
 #: Check -> (message, SQL of the account column).
 FAILING = {
-    "check: not_null, column: account": ("1 rows are null", "nullif(account, 'b')"),
+    "check: not_null, column: account": ("1 null value", "nullif(account, 'b')"),
     "check: unique, column: account": ("1 duplicate rows", "account"),
-    "check: accepted_values, column: account, values: [a]": ("3 rows have values other than a", "'b'"),
-    "check: range, column: amount, max: 5": ("2 rows are out of range; expected at most 5", "'b'"),
+    "check: accepted_values, column: account, values: [a]": ("3 rows with values other than a", "'b'"),
+    "check: range, column: amount, max: 5": ("2 rows out of range; expected at most 5", "'b'"),
     "check: row_count, min: 4": ("3 rows; expected at least 4", "'b'"),
     "check: freshness, column: day, max_age: 1h": (
         "newest value is 2026-01-31T00:00:00+00:00; expected within 1h",
         "'b'",
     ),
-    "check: referential, column: account, references: raw.account": ("3 rows have no match in raw.account", "'zz'"),
+    "check: referential, column: account, references: raw.account": ("3 rows without a match in raw.account", "'zz'"),
     "check: sql, sql: 'SELECT count(*) FROM positions', expected: 7": ("3; expected 7", "'b'"),
 }
 
@@ -411,9 +411,9 @@ def test_changed_checks_are_evaluated_on_published_version(harness: SparkHarness
 @pytest.mark.parametrize(
     ("quality", "expected"),
     [
-        ("- {on: made, check: range, column: amount, max: 5}", "range of amount on made: 2 rows are out of range"),
+        ("- {on: made, check: range, column: amount, max: 5}", "range of amount on made: 2 rows out of range"),
         ("- {on: positions, check: sql, sql: 'SELECT count(1) FROM raw', expected: 4}", "sql on positions: 3; expected 4"),
-        ("- {on: positions, check: referential, column: id, references: small.id}", "1 rows have no match in small.id"),
+        ("- {on: positions, check: referential, column: id, references: small.id}", "1 row without a match in small.id"),
     ],
     ids=["step", "sql", "referential"],
 )  # fmt: skip

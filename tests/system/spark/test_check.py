@@ -92,7 +92,7 @@ def test_key_without_permission_to_send(tmp_path: Path, store: Path, service: st
     result = check(tmp_path, make_conf(url=service, api_key=key))
     assert result.code == 1
     assert f"error: {KEY} {problem}; events are lost: create one with `lineage-bridge keys create" in result.output
-    assert "\n1 problem(s) to fix" in result.output
+    assert "\n1 problem to fix" in result.output
     assert result.counts[0] > result.counts[1] == len(stored_payloads(store)) == 0
     assert "s3cret" not in result.output
 

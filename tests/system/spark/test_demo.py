@@ -46,7 +46,7 @@ def test_demo_runs_processes_and_job_and_prints_lineage(tmp_path: Path) -> None:
     screen = run_demo(home)
     lake = home / "lake"
     for expected in (
-        "  passed  referential of customer_id on orders: 0 rows have no match in reachable.id",
+        "  passed  referential of customer_id on orders: 0 rows without a match in reachable.id",
         "exit 7, as expected",
         "error: customers below the least on revenue: 1; expected 0",
         f"file {lake}/revenue\n├─ <- file {lake}/customers   [demo demo.report, ",
