@@ -28,11 +28,11 @@ def versions(
     api_key: ApiKey = None,
 ) -> None:
     """List dataset versions, newest first, with publication, pins and validity."""
-    from bridge.cli.dataset_text import version_lines
+    from bridge.cli.dataset_text import version_lines, version_table
     from bridge.queries.versions import VersionsQuery
 
     QueryRunner(config, url, api_key).run_and_print(
-        VersionsQuery(**dataset_parameters(namespace, name), limit=limit), version_lines, output
+        VersionsQuery(**dataset_parameters(namespace, name), limit=limit), version_lines, output, version_table
     )
 
 
@@ -75,11 +75,11 @@ def history(
     api_key: ApiKey = None,
 ) -> None:
     """Show the publication history of a dataset, newest first."""
-    from bridge.cli.dataset_text import history_lines
+    from bridge.cli.dataset_text import history_lines, history_table
     from bridge.queries.publications import PublicationsQuery
 
     QueryRunner(config, url, api_key).run_and_print(
-        PublicationsQuery(**dataset_parameters(namespace, name), limit=limit), history_lines, output
+        PublicationsQuery(**dataset_parameters(namespace, name), limit=limit), history_lines, output, history_table
     )
 
 
@@ -93,7 +93,8 @@ def pins(
     api_key: ApiKey = None,
 ) -> None:
     """List all pins."""
-    from bridge.cli.dataset_text import pin_lines
+    from bridge.cli.dataset_text import pin_lines, pin_table
     from bridge.queries.publications import PinsQuery
 
-    QueryRunner(config, url, api_key).run_and_print(PinsQuery(expired=expired, limit=limit), pin_lines, output)
+    query = PinsQuery(expired=expired, limit=limit)
+    QueryRunner(config, url, api_key).run_and_print(query, pin_lines, output, pin_table)

@@ -4,7 +4,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from bridge.cli.output import MORE_RESULTS
+from bridge.cli.table import Column, Row, Table, short_time, text_column, time_column
 from bridge.versions.metadata import FAILED_CHECKS
+from mappers.counts import count_of
 
 if TYPE_CHECKING:
     from bridge.queries.query import Page
@@ -19,8 +21,8 @@ _LIVE = "a live table, changed in place: its current content may differ from thi
 def version_lines(page: "Page[VersionResult]") -> Iterator[str]:
     for version in page.items:
         states = _version_states(version)
-        counts = (("rows", version.rows), ("bytes", version.bytes), ("files", version.files))
-        sizes = "".join(f", {count} {unit}" for unit, count in counts if count is not None)
+        counts = (("row", version.rows), ("byte", version.bytes), ("file", version.files))
+        sizes = "".join(f", {count_of(count, unit)}" for unit, count in counts if count is not None)
         by = f" by {version.job.namespace} {version.job.name}" if version.job else ""
         scope = ""
         if version.partitions is not None:
@@ -28,6 +30,23 @@ def version_lines(page: "Page[VersionResult]") -> Iterator[str]:
         details = f"  ({'; '.join(states)})" if states else ""
         yield f"{version.tag}  {version.produced_at}{by}{sizes}{scope}{details}"
     yield from _truncation_lines(page.next)
+
+
+def version_table(page: "Page[VersionResult]") -> Table:
+    columns = (
+        Column("VERSION"), time_column("PRODUCED (UTC)"), Column("ROWS", right=True), Column("BYTES", right=True),
+        Column("FILES", right=True), text_column("STATE"), text_column("JOB"), text_column("PARTITIONS"),
+    )  # fmt: skip
+    rows = [
+        Row((
+            version.tag, short_time(version.produced_at),
+            *("" if count is None else f"{count:,}" for count in (version.rows, version.bytes, version.files)),
+            "; ".join(_version_states(version)), f"{version.job.namespace} {version.job.name}" if version.job else "",
+            "" if version.partitions is None else ", ".join(version.partitions) or "part of the dataset",
+        ), "red" if version.invalid else None)
+        for version in page.items
+    ]  # fmt: skip
+    return Table(columns, rows, list(_truncation_lines(page.next)))
 
 
 def _version_states(version: "VersionResult") -> list[str]:
@@ -96,9 +115,36 @@ def _publication_line(publication: "Publication") -> str:
     return f"{publication.publication}  {publication.at}  {publication.how}  {change}  by {publication.by}{reason}"
 
 
+def history_table(page: "Page[Publication]") -> Table:
+    columns = (
+        Column("PUBLICATION", right=True), time_column("TIME (UTC)"), Column("KIND"), Column("FROM"), Column("TO"),
+        Column("BY"), text_column("REASON"),
+    )  # fmt: skip
+    rows = [
+        Row((
+            str(publication.publication), short_time(publication.at), publication.how, publication.from_version or "",
+            publication.to_version, publication.by, publication.why or "",
+        ))
+        for publication in page.items
+    ]  # fmt: skip
+    return Table(columns, rows, list(_truncation_lines(page.next)))
+
+
 def pin_lines(page: "Page[PinnedVersion]") -> Iterator[str]:
     yield from map(pin_line, page.items)
     yield from _truncation_lines(page.next)
+
+
+def pin_table(page: "Page[PinnedVersion]") -> Table:
+    columns = (
+        Column("PIN"), Column("VERSION"), time_column("UNTIL (UTC)"), Column("BY"), text_column("DATASET"),
+        text_column("REASON"),
+    )  # fmt: skip
+    rows = [
+        Row((pin.name, pin.version, short_time(pin.until), pin.by, _full_name(pin.dataset), pin.why or ""))
+        for pin in page.items
+    ]
+    return Table(columns, rows, list(_truncation_lines(page.next)))
 
 
 def pin_line(pin: "PinnedVersion") -> str:

@@ -1,8 +1,9 @@
 """`lineage-bridge dead`."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,6 +12,7 @@ from bridge.cli.options import ApiKey, Config, Target, Url, accept_old_options, 
 from bridge.cli.output import OutputFormat, OutputOption, echo, escape, print_result
 from bridge.cli.query import QueryRunner
 from bridge.cli.sync import drop_item, parse_item_id, requeue
+from bridge.cli.table import Column, Row, Table, text_column
 from bridge.settings.target_names import TargetName
 from mappers.counts import count_of
 
@@ -23,6 +25,7 @@ dead = typer.Typer(
     no_args_is_help=True,
 )
 _SHORT_ID_LENGTH = 20
+_COLORS = {"dead": "red", "unresolved": "yellow"}
 
 
 class OutcomeFilter(StrEnum):
@@ -57,7 +60,12 @@ def list_dead(
     page = QueryRunner(config, url, api_key).run_or_exit(
         SyncItemsQuery(which=outcome.value, limit=limit, target=resolve_target(target, config).value)
     )
-    print_result(page, map(escape, map(_summary_line, page.items)), as_json=output is OutputFormat.json)
+    print_result(
+        page,
+        map(escape, map(_summary_line, page.items)),
+        as_json=output is OutputFormat.json,
+        table=partial(_table, page.items),
+    )
     if page.next is not None:
         echo(f"more than {count_of(limit, 'item')}: raise --limit", err=True)
 
@@ -111,11 +119,20 @@ def drop_dead(id_: Id, target: Target = None, config: Config = None) -> None:
 
 
 def _summary_line(item: "SyncItemResult") -> str:
+    return "  ".join(_summary_cells(item)).rstrip()
+
+
+def _summary_cells(item: "SyncItemResult") -> tuple[str, str, str, str]:
+    """Return short id, outcome, subject and reason of an item."""
     entity_name = item.entity.name if item.entity else ""
     subject = f"{item.about.namespace} {item.about.name}" if item.about else entity_name
     _, _, key = item.id.partition("-")
-    short_id = f"{item.kind}-{key[:_SHORT_ID_LENGTH]}"
-    return f"{short_id}  {item.outcome or 'pending'}  {subject}  {item.reason or ''}".rstrip()
+    return f"{item.kind}-{key[:_SHORT_ID_LENGTH]}", item.outcome or "pending", subject, item.reason or ""
+
+
+def _table(items: "Sequence[SyncItemResult]") -> Table:
+    columns = (Column("ID"), Column("OUTCOME"), text_column("SUBJECT"), text_column("REASON"))
+    return Table(columns, [Row(_summary_cells(item), _COLORS.get(item.outcome or "")) for item in items])
 
 
 def _find_item(runner: QueryRunner, prefix: str, target: TargetName) -> "SyncItemResult":

@@ -12,6 +12,7 @@ import typer
 from bridge.cli.options import ApiKey, Config, Url, load_settings
 from bridge.cli.output import OutputFormat, OutputOption, echo, escape, print_result
 from bridge.cli.query import QueryRunner
+from bridge.cli.table import Column, Row, Table, short_time, text_column, time_column
 from mappers.counts import count_of
 
 if TYPE_CHECKING:
@@ -189,13 +190,26 @@ def violations(
     """List dataset versions that violate their contract."""
     from bridge.queries.governance import ContractViolationsQuery
 
-    QueryRunner(config, url, api_key).run_and_print(ContractViolationsQuery(limit=limit), _violation_lines, output)
+    query = ContractViolationsQuery(limit=limit)
+    QueryRunner(config, url, api_key).run_and_print(query, _violation_lines, output, _violation_table)
 
 
 def _violation_lines(page: "Page[ContractResult]") -> Iterator[str]:
     for violation in page.items:
         dataset = f"{violation.dataset.namespace} {violation.dataset.name}"
         yield f"{violation.at}  {dataset}  run {violation.run_id or '?'}: {'; '.join(violation.broken)}"
+
+
+def _violation_table(page: "Page[ContractResult]") -> Table:
+    columns = (time_column("TIME (UTC)"), Column("RUN"), text_column("DATASET"), text_column("VIOLATIONS"))
+    rows = [
+        Row((
+            short_time(violation.at), violation.run_id or "?",
+            f"{violation.dataset.namespace} {violation.dataset.name}", "; ".join(violation.broken),
+        ))
+        for violation in page.items
+    ]  # fmt: skip
+    return Table(columns, rows)
 
 
 def _load_valid_assets(

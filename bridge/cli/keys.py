@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 from bridge.cli.options import Config, load_settings
-from bridge.cli.output import echo, escape
+from bridge.cli.output import echo, escape, print_result
+from bridge.cli.table import Column, Row, Table, text_column
 
 keys = typer.Typer(name="keys", help="Create and list API keys.", no_args_is_help=True)
 
@@ -50,6 +51,7 @@ def list_keys(config: Config = None) -> None:
         echo("no API keys: only clients on this machine can reach the service", err=True)
         return
     width = max(len(escape(key.name)) for key in api_keys)
-    echo(f"{'NAME':<{width}}  {'SHA256':<12}  SCOPES")
-    for key in api_keys:
-        echo(f"{escape(key.name):<{width}}  {key.sha256[:12]}  {', '.join(key.scopes)}")
+    rows = [("NAME", "SHA256", "SCOPES"), *((key.name, key.sha256[:12], ", ".join(key.scopes)) for key in api_keys)]
+    lines = (f"{escape(name):<{width}}  {digest:<12}  {scopes}" for name, digest, scopes in rows)
+    columns = (Column("NAME"), Column("SHA256"), text_column("SCOPES"))
+    print_result(rows, lines, as_json=False, table=lambda: Table(columns, [Row(row) for row in rows[1:]]))

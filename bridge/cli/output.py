@@ -11,9 +11,10 @@ import typer
 from bridge.terminal import escape, escape_json, escape_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from typing import TextIO
 
+    from bridge.cli.table import Table
     from bridge.store.lineage.walk import Truncation
 
 __all__ = ["escape"]
@@ -42,10 +43,25 @@ class OutputFormat(StrEnum):
 OutputOption = Annotated[OutputFormat, typer.Option(help="Output format: text or json")]
 
 
-def print_result(result: object, lines: "Iterable[str]", *, as_json: bool, wrap: bool = True) -> None:
-    """Print a result as JSON or as lines, which are wrapped at the width of a terminal."""
+def print_result(
+    result: object,
+    lines: "Iterable[str]",
+    *,
+    as_json: bool,
+    wrap: bool = True,
+    table: "Callable[[], Table] | None" = None,
+) -> None:
+    """Print a result as JSON or as lines, which are wrapped at the width of a terminal.
+
+    A list can be printed as a table on a terminal.
+    """
     if as_json:
         print_json(result)
+        return
+    if table is not None and sys.stdout.isatty():
+        from bridge.cli.table import print_table
+
+        print_table(table())
         return
     for line in lines:
         echo(wrap_line(line) if wrap else line)
@@ -72,12 +88,12 @@ def wrap_line(line: str) -> str:
 def echo(text: str, *, err: bool = False, bold: bool = False, color: str | None = None) -> None:
     """Print text, with control characters other than line breaks escaped. Styles apply only to terminals."""
     escaped_text = escape_lines(text)
-    if (bold or color) and _accepts_styles(sys.stderr if err else sys.stdout):
+    if (bold or color) and accepts_styles(sys.stderr if err else sys.stdout):
         escaped_text = typer.style(escaped_text, bold=bold or None, fg=color)
     typer.echo(escaped_text, err=err)
 
 
-def _accepts_styles(stream: "TextIO") -> bool:
+def accepts_styles(stream: "TextIO") -> bool:
     """Return whether a stream is a terminal with colors. NO_COLOR disables them (https://no-color.org)."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 

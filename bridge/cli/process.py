@@ -1,6 +1,5 @@
 """`lineage-bridge process`."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,11 +8,11 @@ import typer
 from bridge.cli.options import ApiKey, Config, Url
 from bridge.cli.output import MORE_RESULTS, OutputFormat, OutputOption, echo, escape, print_result
 from bridge.cli.query import QueryRunner
+from bridge.cli.table import Column, Row, Table, short_time, text_column, time_column
 from mappers.counts import count_of
 
 if TYPE_CHECKING:
     from bridge.queries.processes import RegisteredProcess
-    from bridge.queries.query import Page
     from bridge.queries.runs import RunRecord
 
 process = typer.Typer(name="process", help="Define, run and inspect processes (YAML and SQL).", no_args_is_help=True)
@@ -84,7 +83,11 @@ def schema() -> None:
     typer.echo(json_schema(ProcessDefinition, "A process file of lineage-bridge"), nl=False)
 
 
-_COLUMNS = "{:<10}  {:<9}  {:<10}  {:<19}  {:<24}  {}"
+_LINE = "{:<10}  {:<9}  {:<10}  {:<19}  {:<24}  {}"
+_COLUMNS = (
+    Column("VERSION"), Column("TRIGGER"), Column("LAST RUN"), time_column("ENDED (UTC)"), text_column("OWNER"),
+    text_column("PROCESS"),
+)  # fmt: skip
 
 
 def processes(
@@ -98,22 +101,22 @@ def processes(
     from bridge.queries.processes import RegisteredProcessesQuery
 
     page = QueryRunner(config, url, api_key).run_or_exit(RegisteredProcessesQuery(limit=limit))
-    print_result(page, _table_lines(page), as_json=output is OutputFormat.json)
-
-
-def _table_lines(page: "Page[RegisteredProcess]") -> Iterator[str]:
-    if not page.items:
+    as_json = output is OutputFormat.json
+    if not page.items and not as_json:
         echo("no registered processes", err=True)
         return
-    yield _COLUMNS.format("VERSION", "TRIGGER", "LAST RUN", "ENDED (UTC)", "OWNER", "PROCESS")
-    for process in page.items:
-        status, ended_at = _status_and_end(process.last_run)
-        trigger_mode = process.trigger_mode or "-"
-        owners = ", ".join(process.owners) or "-"
-        name = f"{process.namespace} {process.name}"
-        yield escape(_COLUMNS.format(process.version, trigger_mode, status, ended_at, owners, name))
-    if page.next:
-        yield MORE_RESULTS
+    rows = [_process_cells(process) for process in page.items]
+    notes = [MORE_RESULTS] if page.next else []
+    lines = (escape(_LINE.format(*row)) for row in ([column.header for column in _COLUMNS], *rows))
+    print_result(page, (*lines, *notes), as_json=as_json, table=lambda: Table(_COLUMNS, list(map(Row, rows)), notes))
+
+
+def _process_cells(process: "RegisteredProcess") -> tuple[str, ...]:
+    status, ended_at = _status_and_end(process.last_run)
+    name = f"{process.namespace} {process.name}"
+    return (
+        process.version, process.trigger_mode or "-", status, ended_at, ", ".join(process.owners) or "-", name
+    )  # fmt: skip
 
 
 def _status_and_end(run: "RunRecord | None") -> tuple[str, str]:
@@ -122,5 +125,4 @@ def _status_and_end(run: "RunRecord | None") -> tuple[str, str]:
         return "never", ""
     marker = "*" if run.status_derived else ""
     status = "running" if run.status == "STARTED" else f"{run.status}{marker}"
-    ended_at, _, _ = (run.end_ts or "").partition(".")
-    return status, ended_at.replace("T", " ")
+    return status, short_time(run.end_ts)

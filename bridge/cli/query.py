@@ -3,6 +3,7 @@
 import os
 import sys
 from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -14,6 +15,7 @@ from bridge.cli.output import OutputFormat, echo, escape, print_result
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from bridge.cli.table import Table
     from bridge.queries.query import Query
 
 A = TypeVar("A")
@@ -38,10 +40,17 @@ class QueryRunner(NamedTuple):
             echo(escape(f"error: {error}"), err=True, color="red")
             raise typer.Exit(EXIT_CONFLICT if isinstance(error, StateConflict) else 1) from error
 
-    def run_and_print(self, query: "Query[A]", lines: "Callable[[A], Iterable[str]]", output: OutputFormat) -> None:
-        """Run a query and print the result with escaped names."""
+    def run_and_print(
+        self,
+        query: "Query[A]",
+        lines: "Callable[[A], Iterable[str]]",
+        output: OutputFormat,
+        table: "Callable[[A], Table] | None" = None,
+    ) -> None:
+        """Run a query and print the result with escaped names. On a terminal, a list is printed as a table."""
         result = self.run_or_exit(query)
-        print_result(result, map(escape, lines(result)), as_json=output is OutputFormat.json)
+        make_table = partial(table, result) if table else None
+        print_result(result, map(escape, lines(result)), as_json=output is OutputFormat.json, table=make_table)
 
     def run(self, query: "Query[A]") -> A:
         """Run a query. Raises NotFound if its subject does not exist, and AmbiguousName if several datasets match.

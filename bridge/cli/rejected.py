@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bridge.cli.options import Config, load_settings
-from bridge.cli.output import echo, escape, wrap_line
+from bridge.cli.output import echo, escape, print_result
+from bridge.cli.table import Column, Row, Table, short_time, text_column, time_column
 from mappers.counts import count_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from bridge.settings.model import Settings
     from bridge.store.database import Database
     from bridge.store.event_log import IncomingEvent
@@ -20,7 +23,11 @@ rejected = typer.Typer(
 )
 
 
-_COLUMNS = "{:<16}  {:<8}  {:<5}  {:<19}  {:<{}}  {}"
+_LINE = "{:<16}  {:<8}  {:<5}  {:<19}  {:<{source_width}}  {}"
+_COLUMNS = (
+    Column("HASH"), Column("KIND"), Column("TIMES"), time_column("LAST (UTC)"), text_column("SOURCE"),
+    text_column("REASON"),
+)  # fmt: skip
 
 
 @rejected.command("list")
@@ -33,20 +40,29 @@ def list_rejected(
     from mappers.timestamps import format_timestamp
 
     shown_inputs = inputs[-limit:] if limit else inputs
-    source_width = max((len(escape(failed_input.source)) for failed_input in shown_inputs), default=0)
-    if shown_inputs:
-        echo(_COLUMNS.format("HASH", "KIND", "TIMES", "LAST (UTC)", "SOURCE", source_width, "REASON"), bold=True)
+    rows = []
     for failed_input in shown_inputs:
         path = f" at {failed_input.path}" if failed_input.path else ""
         evicted = " (payload evicted)" if failed_input.evicted else ""
-        last_time = format_timestamp(failed_input.last_at)[:19].replace("T", " ")
-        line = _COLUMNS.format(
-            failed_input.hash.hex()[:16], failed_input.kind, f"x{failed_input.receipts}", last_time,
-            escape(failed_input.source), source_width, escape(f"{failed_input.reason}{path}{evicted}"),
-        )  # fmt: skip
-        echo(wrap_line(line))
+        rows.append((
+            failed_input.hash.hex()[:16], failed_input.kind, f"x{failed_input.receipts}",
+            short_time(format_timestamp(failed_input.last_at)), escape(failed_input.source),
+            escape(f"{failed_input.reason}{path}{evicted}"),
+        ))  # fmt: skip
+    notes = []
     if len(shown_inputs) < len(inputs):
-        echo(f"… {count_of(len(inputs) - len(shown_inputs), 'older input')}: raise --limit")
+        notes.append(f"… {count_of(len(inputs) - len(shown_inputs), 'older input')}: raise --limit")
+    print_result(
+        rows, _list_lines(rows, notes), as_json=False, table=lambda: Table(_COLUMNS, list(map(Row, rows)), notes)
+    )
+
+
+def _list_lines(rows: "Sequence[tuple[str, ...]]", notes: "Sequence[str]") -> "Iterator[str]":
+    if rows:
+        source_width = max(len(row[4]) for row in rows)
+        for row in ([column.header for column in _COLUMNS], *rows):
+            yield _LINE.format(*row, source_width=source_width)
+    yield from notes
 
 
 @rejected.command("drop")
@@ -137,6 +153,7 @@ def open_failed_inputs(config: Config) -> "tuple[Settings, Database, list[Failed
 def _find_failed_input(inputs: "list[FailedInput]", prefix: str) -> "FailedInput":
     matches = [failed_input for failed_input in inputs if failed_input.hash.hex().startswith(prefix.lower())]
     if len(matches) != 1:
-        raise typer.BadParameter(f"hashes that start with {prefix}: {count_of(len(matches), 'input')}")
+        found = "several inputs" if matches else "no input"
+        raise typer.BadParameter(f"{found} with a hash that starts with {prefix}: see `rejected list`")
     (match,) = matches
     return match

@@ -5,16 +5,22 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bridge.cli.options import ApiKey, Config, Url, parse_time
-from bridge.cli.output import MORE_RESULTS, OutputFormat, OutputOption, echo, escape, print_json
+from bridge.cli.output import MORE_RESULTS, OutputFormat, OutputOption, echo, escape, print_json, print_result
 from bridge.cli.query import QueryRunner
+from bridge.cli.table import Column, Row, Table, short_time, text_column, time_column
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from datetime import datetime
 
     from bridge.queries.query import Page
     from bridge.queries.runs import RunRecord
 
-_COLUMNS = "{:<19}  {:<10}  {:>8}  {:>4}  {:>12}  {:<36}  {}"
+_LINE = "{:<19}  {:<10}  {:>8}  {:>4}  {:>12}  {:<36}  {}"
+_COLUMNS = (
+    time_column("STARTED (UTC)"), Column("STATUS"), Column("DURATION", right=True), Column("EXIT", right=True),
+    Column("ROWS WRITTEN", right=True), Column("RUN"), text_column("JOB"),
+)  # fmt: skip
 #: Colors of rows on a terminal.
 _COLORS = {"FAILED": "red", "STARTED": "yellow"}
 _DERIVED = (
@@ -67,7 +73,16 @@ def runs(
         for run in history.items:
             print_json(run)
         return
-    _print_table(history)
+    if not history.items:
+        echo("no runs", err=True)
+        return
+    notes = [MORE_RESULTS] if history.next else []
+    if any(record.status_derived and record.reported for run in history.items for record in (run, *run.steps)):
+        notes.append(_DERIVED)
+    if not all(run.reported for run in history.items):
+        notes.append(_MENTIONED)
+    rows = [row for run in history.items for row in _table_rows(run)]
+    print_result(history, _plain_lines(history, notes), as_json=False, table=lambda: Table(_COLUMNS, rows, notes))
 
 
 def _parse_datetime(option: str, text: str | None) -> "datetime | None":
@@ -77,57 +92,42 @@ def _parse_datetime(option: str, text: str | None) -> "datetime | None":
     return None if micros is None else to_datetime(micros)
 
 
-def _print_table(history: "Page[RunRecord]") -> None:
-    runs = history.items
-    if not runs:
-        echo("no runs", err=True)
-        return
-    header = _COLUMNS.format("STARTED (UTC)", "STATUS", "DURATION", "EXIT", "ROWS WRITTEN", "RUN", "JOB")
-    echo(header, bold=True)
-    for run in runs:
-        _print_run(run, f"{run.namespace} {run.job}")
-        for step in run.steps:
-            _print_run(step, f"  {step.step}")
+def _plain_lines(history: "Page[RunRecord]", notes: list[str]) -> "Iterator[str]":
+    yield _LINE.format(*(column.header for column in _COLUMNS))
+    for run in history.items:
+        for row in _run_rows(run):
+            yield escape(_LINE.format(*row.cells))
+            yield from (escape(f"    {detail}") for detail in row.details)
         if run.more_steps:
-            echo(MORE_RESULTS)
-    if history.next:
-        echo(MORE_RESULTS)
-    if any(record.status_derived and record.reported for run in runs for record in (run, *run.steps)):
-        echo(_DERIVED)
-    if not all(run.reported for run in runs):
-        echo(_MENTIONED)
+            yield MORE_RESULTS
+    yield from notes
 
 
-def _print_run(run: "RunRecord", job: str) -> None:
-    """Print the table row of a run and, if the run failed, the first line of the error."""
+def _table_rows(run: "RunRecord") -> list[Row]:
+    """Return the rows of a run on a terminal, where a note below the last step says that there are more."""
+    *rows, last_row = _run_rows(run)
+    notes = [MORE_RESULTS] if run.more_steps else []
+    return [*rows, last_row._replace(details=[*last_row.details, *notes])]
+
+
+def _run_rows(run: "RunRecord") -> "Iterator[Row]":
+    """Return the rows of a run and its steps."""
+    yield _row(run, f"{run.namespace} {run.job}")
+    for step in run.steps:
+        yield _row(step, f"  {step.step}")
+
+
+def _row(run: "RunRecord", job: str) -> Row:
+    """Return the row of a run and, if the run failed, the first line of the error."""
     marker = "*" if run.status_derived else ""
     status = ("running" if run.status == "STARTED" else run.status) + marker
     duration = "" if run.duration_seconds is None else _format_duration(round(run.duration_seconds * 1_000_000))
     rows = "" if run.rows_written is None else str(run.rows_written)
-    activity = "" if run.end_ts else f"   (last activity {_format_time(run.last_activity_ts)})"
-    exit_code = "" if run.exit_code is None else run.exit_code
-    columns = (_format_time(run.start_ts), status, duration, exit_code, rows, run.run_id, escape(job))
-    echo(_COLUMNS.format(*columns) + activity, color=_COLORS.get(run.status))
+    activity = "" if run.end_ts else f"   (last activity {short_time(run.last_activity_ts)})"
+    exit_code = "" if run.exit_code is None else str(run.exit_code)
+    cells = (short_time(run.start_ts), status, duration, exit_code, rows, run.run_id, f"{job}{activity}")
     error = next((line for line in (run.error_message or "").splitlines() if line.strip()), None)
-    if error:
-        echo(_truncate(escape(f"    {error.strip()}")))
-
-
-def _truncate(line: str) -> str:
-    """Truncate a line to the width of the terminal. Lines that go to a file or pipe are not truncated."""
-    import shutil
-    import sys
-
-    width = shutil.get_terminal_size().columns
-    if len(line) <= width or not sys.stdout.isatty():
-        return line
-    return f"{line[: width - 1]}…"
-
-
-def _format_time(iso: str) -> str:
-    """Format a timestamp without fraction and time zone."""
-    seconds, _, _ = iso.partition(".")
-    return seconds.replace("T", " ")
+    return Row(cells, _COLORS.get(run.status), [error.strip()] if error else [])
 
 
 def _format_duration(micros: int) -> str:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bridge.cli.options import ApiKey, Config, Url
-from bridge.cli.output import MORE_RESULTS, OutputFormat, OutputOption, echo, escape, print_json
+from bridge.cli.output import MORE_RESULTS, OutputFormat, OutputOption, echo, escape, print_result
 from bridge.cli.query import QueryRunner, update_index
+from bridge.cli.table import Column, Row, Table, text_column
 from mappers.counts import count_of
 
 if TYPE_CHECKING:
@@ -57,11 +58,12 @@ def search(
     if result.pending and not url:
         update_index(config)
         result = runner.run_or_exit(query)
-    if output is OutputFormat.json:
-        print_json(result)
-    else:
-        for line in _result_lines(result):
-            echo(escape(line))
+    print_result(
+        result,
+        map(escape, _result_lines(result)),
+        as_json=output is OutputFormat.json,
+        table=lambda: _result_table(result),
+    )
     if not result.items:
         _exit_not_found(result, q)
 
@@ -69,8 +71,31 @@ def search(
 def _result_lines(result: "SearchResult") -> Iterator[str]:
     for hit in result.items:
         yield f"{hit.type:<7}  {hit.namespace} {hit.name}{_details_text(hit)}"
-        if description := next((line for line in (hit.description or "").splitlines() if line.strip()), None):
-            yield f"         {description.strip()}"
+        yield from (f"         {line}" for line in _description_lines(hit))
+    yield from _notes(result)
+
+
+def _result_table(result: "SearchResult") -> Table:
+    columns = (
+        Column("TYPE"), text_column("NAME"), text_column("OWNERS"), text_column("TAGS"), Column("CATEGORY"),
+        Column("FORMAT"),
+    )  # fmt: skip
+    rows = [
+        Row((
+            hit.type, f"{hit.namespace} {hit.name}{'' if hit.active else ' (dropped)'}", ", ".join(hit.owners),
+            ", ".join(hit.tags), hit.category or "", hit.format or "",
+        ), None, _description_lines(hit))
+        for hit in result.items
+    ]  # fmt: skip
+    return Table(columns, rows, list(_notes(result)))
+
+
+def _description_lines(hit: "SearchHit") -> list[str]:
+    """Return the first line of the description, if there is one."""
+    return [line.strip() for line in (hit.description or "").splitlines() if line.strip()][:1]
+
+
+def _notes(result: "SearchResult") -> Iterator[str]:
     if result.next:
         yield MORE_RESULTS
     if result.pending:

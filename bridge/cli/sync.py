@@ -20,7 +20,14 @@ from bridge.cli.options import (
 )
 from bridge.cli.output import OutputFormat, OutputOption, echo, escape, print_json, print_result
 from bridge.cli.query import QueryRunner
-from bridge.cli.sync_text import explanation_lines, format_counts, plan_lines, print_sync_state, status_lines
+from bridge.cli.sync_text import (
+    explanation_lines,
+    format_counts,
+    plan_lines,
+    print_sync_state,
+    status_lines,
+    status_table,
+)
 from bridge.settings.target_names import TargetName, enabled_targets
 from mappers.counts import count_of
 
@@ -153,7 +160,7 @@ def status(
     from bridge.queries.sync_status import SyncStatusQuery
 
     QueryRunner(config, url, api_key).run_and_print(
-        SyncStatusQuery(target=resolve_target(target, config).value), status_lines, output
+        SyncStatusQuery(target=resolve_target(target, config).value), status_lines, output, status_table
     )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from bridge.cli.output import echo
+from bridge.cli.table import Column, Row, Table
 from bridge.settings.target_names import TargetName
 from mappers.counts import count_of
 from mappers.timestamps import format_timestamp
@@ -49,6 +50,23 @@ def plan_lines(steps: "Sequence[PlanStep]", counts: Counter[str]) -> Iterator[st
 
 
 def status_lines(status: "TargetStatus") -> Iterator[str]:
+    yield from _state_lines(status)
+    for kind, counts in sorted(status.outcomes.items()):
+        yield f"  {kind}: {format_counts(Counter(counts))}"
+
+
+def status_table(status: "TargetStatus") -> Table:
+    """Return the state of a target above a table of its items by kind and outcome."""
+    outcomes = sorted({outcome for counts in status.outcomes.values() for outcome in counts})
+    columns = [Column("KIND"), *(Column(outcome.upper(), right=True) for outcome in outcomes)]
+    rows = [
+        Row([kind, *(f"{counts[outcome]:,}" if outcome in counts else "" for outcome in outcomes)])
+        for kind, counts in sorted(status.outcomes.items())
+    ]
+    return Table(columns, rows, heading=list(_state_lines(status)))
+
+
+def _state_lines(status: "TargetStatus") -> Iterator[str]:
     if status.enabled_at is None:
         yield f"{status.target}: never enabled: set {status.target}.enabled, and run `serve` or `sync --once`"
         return
@@ -61,8 +79,6 @@ def status_lines(status: "TargetStatus") -> Iterator[str]:
     yield from _comparison_lines(status.comparison)
     yield from _pending_lines(status)
     yield from _call_lines(status)
-    for kind, counts in sorted(status.outcomes.items()):
-        yield f"  {kind}: {format_counts(Counter(counts))}"
 
 
 def _pending_lines(status: "TargetStatus") -> Iterator[str]:

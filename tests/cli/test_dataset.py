@@ -95,7 +95,7 @@ def test_versions_show_publication_pins_and_invalidation(dataset_cli: DatasetCli
     dataset_cli("invalidate s3://lake/sales/daily v2 --reason late")
     second, first = dataset_cli("versions s3://lake sales/daily").stdout.splitlines()
     assert second == "v2  2026-01-01T00:00:02.000000Z by jobs job, 2 rows  (latest; invalid: late)"
-    assert first == "v1  2026-01-01T00:00:01.000000Z by jobs job, 1 rows  (published; pinned as january)"
+    assert first == "v1  2026-01-01T00:00:01.000000Z by jobs job, 1 row  (published; pinned as january)"
     assert (
         dataset_cli("versions s3://lake sales/daily --limit 1").stdout.splitlines()[-1]
         == "… results truncated: raise --limit"

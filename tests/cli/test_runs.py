@@ -1,16 +1,12 @@
 """Output of `runs` and `lineage --columns`."""
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from bridge.cli.output import echo
 from tests import factories as make
-from tests.commands import RunCli, create_store
+from tests.commands import RunCli
 from tests.factories import action, app, at, dataset, field, run_event, run_uuid, transformation
 
 HEAD = "STARTED (UTC)        STATUS      DURATION  EXIT  ROWS WRITTEN  RUN                                   JOB\n"
@@ -137,21 +133,6 @@ def test_control_characters_in_names_are_escaped(run_cli: RunCli) -> None:
     assert result.stdout.splitlines()[-2:] == [
         r"columns of db a\nb\x1b[2J!", r"  a\nb\x1b[2J  <- db a\nb\x1b[2J.a\nb\x1b[2J  A\nB\x1b[2J",
     ]  # fmt: skip
-
-
-@pytest.mark.system
-def test_error_is_truncated_to_terminal_width(tmp_path: Path) -> None:
-    env = {
-        **os.environ,
-        "COLUMNS": "60",
-        "LINEAGE_BRIDGE__STORE__URL": create_store(tmp_path, app("FAIL", 0, "x" * 500)),
-    }
-    controller, terminal = os.openpty()
-    with os.fdopen(controller, encoding="utf-8") as screen:
-        subprocess.run([sys.executable, "-m", "bridge", "runs"], stdout=terminal, env=env, check=True, timeout=60)
-        lines = [screen.readline() for _ in range(3)]
-        os.close(terminal)
-    assert lines[2] == "    " + "x" * 55 + "…\n"
 
 
 @pytest.mark.parametrize(

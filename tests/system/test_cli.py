@@ -193,8 +193,8 @@ def test_ingest_historical_marks_events(cli: Cli, events: Path) -> None:
         (["export", "--canonical", "-c", "absent.yaml"], EXIT_USAGE, "cannot read the configuration absent.yaml"),
         (["config", "check", "-c", "absent.yaml"], EXIT_USAGE, "cannot read the configuration absent.yaml"),
         (["config", "show", "-c", "absent.yaml"], EXIT_USAGE, "cannot read the configuration absent.yaml"),
-        (["rejected", "show", "abcd"], EXIT_USAGE, "0 inputs have a hash that starts with abcd"),
-        (["rejected", "retry", "abcd"], EXIT_USAGE, "0 inputs have a hash that starts with abcd"),
+        (["rejected", "show", "abcd"], EXIT_USAGE, "no input with a hash that starts with abcd"),
+        (["rejected", "retry", "abcd"], EXIT_USAGE, "no input with a hash that starts with abcd"),
         (["keys", "create", "me"], EXIT_USAGE, "--scope"),
         (["serve", "--port", "80000"], EXIT_USAGE, "Invalid value for '--port'"),
         (["serve", "--host", "0.0.0.0"], EXIT_USAGE, "server.api_keys is empty"),  # noqa: S104 - rejected

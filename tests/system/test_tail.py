@@ -153,7 +153,7 @@ def test_stopped_tailer_prints_summary(tmp_path: Path, number: signal.Signals) -
 def test_tail_once_exits_with_1_after_rejected_input(tmp_path: Path) -> None:
     store, file = new_store(tmp_path), write_events(tmp_path / "a.ndjson", [run_event(run=1)])
     code, output = run(store, "tail", "--once", str(file), str(tmp_path / "absent.ndjson"))
-    assert (code, "ingested 1 events" in output) == (0, True)
+    assert (code, "ingested 1 event" in output) == (0, True)
     write_events(file, [run_event(run=1), b"garbage"])
     code, output = run(store, "tail", "--once", str(file))
     assert (code, "ingested 0 events" in output, "1 rejected" in output) == (1, True, True)
