@@ -11,6 +11,7 @@ from bridge.versions.pins import PinStore
 from bridge.versions.publication import PublicationEntry, PublicationHistory
 from bridge.versions.reader import WHOLE_VERSION, Version, VersionReader
 from bridge.versions.selector import PUBLISHED, Selector, SelectorKind
+from mappers.counts import count_of
 from mappers.naming import updates_in_place
 
 ResolvedBy = Literal["published", "latest", "version", "pin"]
@@ -118,7 +119,7 @@ class VersionResolver:
         if candidates:
             newest, *_ = candidates
             raise StateConflict(
-                f"all {len(candidates)} versions are invalid, the latest {newest.tag!r}: "
+                f"none of {count_of(len(candidates), 'version')} is valid, the latest is {newest.tag!r}: "
                 f"{newest.unreadable_reason(partition)}"
             )
         scope = f"with the partition {partition!r} " if partition else ""

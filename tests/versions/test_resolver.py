@@ -94,7 +94,7 @@ def test_published_version_stays_when_an_earlier_attempt_arrives(version_store: 
     version_store.invalidate("sums", "k")
     with pytest.raises(StateConflict, match="invalid: bad"):
         version_store.resolve("sums")
-    with pytest.raises(StateConflict, match="all 1 versions are invalid"):
+    with pytest.raises(StateConflict, match="none of 1 version is valid"):
         version_store.resolve("sums", "latest")
 
 
@@ -169,7 +169,9 @@ def test_published_version_whose_run_failed_later_is_rejected(version_store: Ver
 def test_dataset_with_only_invalid_versions_is_reported(version_store: VersionStore) -> None:
     for tag in ("o1", "o2"):
         version_store.invalidate("orders", tag)
-    with pytest.raises(StateConflict, match="all 2 versions are invalid, the latest 'o2': it is marked invalid: bad"):
+    with pytest.raises(
+        StateConflict, match="none of 2 versions is valid, the latest is 'o2': it is marked invalid: bad"
+    ):
         version_store.resolve("orders", "latest")
 
 
