@@ -81,7 +81,7 @@ def test_merge_replaces_rows_with_equal_keys(harness: SparkHarness) -> None:
 
 def test_merge_rejects_duplicate_keys(harness: SparkHarness) -> None:
     harness.write_raw(TRADES + "3,z,0,2026-01-31\n")
-    with pytest.raises(InvalidData, match="merge keys of id on positions: 1 duplicate rows"):
+    with pytest.raises(InvalidData, match="merge keys of id on positions: 1 duplicate row"):
         harness.run(process_yaml(", mode: merge, keys: [id]"))
     assert harness.published("positions") is None
 
@@ -137,7 +137,7 @@ PASSING = [
 #: Check -> (message, SQL of the account column).
 FAILING = {
     "check: not_null, column: account": ("1 null value", "nullif(account, 'b')"),
-    "check: unique, column: account": ("1 duplicate rows", "account"),
+    "check: unique, column: account": ("1 duplicate row", "account"),
     "check: accepted_values, column: account, values: [a]": ("3 rows with values other than a", "'b'"),
     "check: range, column: amount, max: 5": ("2 rows out of range; expected at most 5", "'b'"),
     "check: row_count, min: 4": ("3 rows; expected at least 4", "'b'"),
@@ -430,7 +430,7 @@ def test_changed_row_count_covers_appended_rows_only(harness: SparkHarness) -> N
     harness.write_raw("id,account,amount,day\n4,c,7,2026-02-01\n")
     harness.run(text)
     result = harness.run(text + quality_yaml("check: row_count, max: 1"))
-    assert [check.said for check in result.checks] == ["row_count on positions: 1 rows; expected at most 1"]
+    assert [check.said for check in result.checks] == ["row_count on positions: 1 row; expected at most 1"]
 
 
 def test_unpublished_version_must_pass_changed_checks(harness: SparkHarness, monkeypatch: pytest.MonkeyPatch) -> None:
