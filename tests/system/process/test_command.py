@@ -181,7 +181,7 @@ def test_run_during_outage_publishes_nothing_and_next_run_recovers(cli: ProcessC
     with Service(cli.store) as service:
         cli.url = f"http://127.0.0.1:{service.port}"
         code, _, err = cli.run(process_yaml())
-        assert (code, "sent leftover events of 1 earlier runs" in err) == (0, True), err
+        assert (code, "sent leftover events of 1 earlier run" in err) == (0, True), err
         assert [version["published"] for version in cli.versions()] == [True]
 
 
