@@ -13,7 +13,7 @@ from mappers.canonical.rows import DatasetRow, LineageEdgeRow
 from mappers.logical_job import FoldingRule
 from mappers.naming import is_data_file, parent_folders
 
-_CACHED_EDGES = 100_000
+_CACHED_EDGES = 20_000
 _PAGE = 1_000
 _BY_APPLICATION = FoldingRule(job="application")
 _ADD_FOLDERS = Insert("file_folder", {"org_id": str, "folder_id": bytes, "file_id": bytes}, "ON CONFLICT DO NOTHING")
@@ -77,15 +77,15 @@ class FileFolders:
     def __init__(self, db: Database, org: str) -> None:
         self._db = db
         self._org = org
-        #: Source, target and role of committed edges.
-        self._known_edges: BoundedCache[tuple[object, ...], bool] = BoundedCache(_CACHED_EDGES)
+        #: Source and target of committed edges; their types imply the role.
+        self._known_edges: BoundedCache[bytes, bool] = BoundedCache(_CACHED_EDGES)
 
     def find_new_uses(self, changes: Reducer, retyped_jobs: Iterable[bytes]) -> NewUses:
         """Return what may be new in these changes. Must be called before they are merged."""
         datasets: set[bytes] = set()
         jobs = set(retyped_jobs)
         for edge in changes.rows(LineageEdgeRow):
-            if edge.edge_role == "DERIVES" or edge[1:4] in self._known_edges:
+            if edge.edge_role == "DERIVES" or edge.source_id + edge.target_id in self._known_edges:
                 continue
             if edge.edge_role == "CONSUMES":
                 datasets.add(edge.source_id)
@@ -104,7 +104,7 @@ class FileFolders:
         """Cache edges that were committed."""
         for edge in changes.rows(LineageEdgeRow):
             if edge.edge_role != "DERIVES":
-                self._known_edges.put(edge[1:4], True)
+                self._known_edges.put(edge.source_id + edge.target_id, True)
 
     def update(self, new_uses: NewUses, linked_datasets: Iterable[bytes]) -> set[bytes]:
         """Fold files again if new edges, job types or symlinks may matter. Return the files that changed."""

@@ -132,7 +132,9 @@ class Writer:
         self._identity_groups = IdentityGroups(db, org, link_rules)
         self._active_columns = ActiveColumnLineage(db, org)
         self._compressor = zstandard.ZstdCompressor(level=1)
-        self._row_cache: dict[type[Row], BoundedCache[Row, Row]] = {}
+        self._row_cache: dict[type[Row], BoundedCache[Row, Row]] = {
+            row_class: BoundedCache(_CACHE_BYTES) for row_class in _CACHED_CLASSES
+        }
         self._recompute_after_rule_changes(link_rules)
 
     @property
@@ -188,7 +190,7 @@ class Writer:
         staged.open_transaction.close()
         for row_class, key, row in staged.stored_rows:
             size = len(row.members) if isinstance(row, LineageSetRow) else _ROW_BYTES
-            self._row_cache.setdefault(row_class, BoundedCache(_CACHE_BYTES)).put(key, row, size)
+            self._row_cache[row_class].put(key, row, size)
         self._identity_groups.remember(staged.changes)
         return staged.large_events
 
@@ -369,7 +371,7 @@ class Writer:
 
         Merges only increase stored rows, so a committed row remains a lower bound, whatever other writers merge.
         """
-        cached_rows: dict[Row, Row] = self._row_cache.get(row_class, {})
+        cached_rows = self._row_cache[row_class]
         key_count = merge_plan(row_class).key_count
         merge = merger(row_class)
         new_rows = {}
