@@ -1,6 +1,7 @@
 """Group commit: events that arrive during a commit are committed together by the next one."""
 
 import asyncio
+import math
 import os
 import sys
 import time
@@ -29,6 +30,8 @@ _GATHER_TURNS = 2
 #: Interval and limit of retries while another process has locked the store.
 _BUSY_RETRY_SECONDS = 0.005
 _BUSY_TIMEOUT_SECONDS = 30.0
+#: Interval at which requests are checked for their deadline: a timer for each of them would slow down the intake.
+_DEADLINE_CHECK_SECONDS = 0.5
 #: The service is not ready if the oldest event waits longer than this for a commit.
 _MAX_COMMIT_SECONDS = 10.0
 
@@ -40,6 +43,7 @@ class _PendingRequest(NamedTuple):
     positions: Sequence[FilePosition]
     waiter: "asyncio.Future[None]"
     queued_at: float
+    due_at: float
 
 
 class GroupCommitter:
@@ -74,6 +78,8 @@ class GroupCommitter:
         self._recovery: asyncio.Task[None] | None = None
         #: Requests by key; the first key is served next.
         self._queues: dict[str, deque[_PendingRequest]] = {}
+        self._group_in_progress: list[_PendingRequest] = []
+        self._deadline_timer: asyncio.TimerHandle | None = None
         self._pending_count = 0
         self._pending_count_by_key: dict[str, int] = {}
         self._failing_since: float | None = None
@@ -121,18 +127,25 @@ class GroupCommitter:
         return self._pending_count >= self._max_pending
 
     async def commit(
-        self, items: Sequence[IncomingEvent | RejectedInput], *positions: FilePosition, key: str = ""
+        self,
+        items: Sequence[IncomingEvent | RejectedInput],
+        *positions: FilePosition,
+        key: str = "",
+        max_seconds: float = math.inf,
     ) -> None:
         """Return once the items and their file positions are on disk.
 
         Raises TransientError if they could not be written, and TooManyRequests if too many events of the key wait.
+        After `max_seconds`, raises Overloaded, although the items may still be written later.
         """
         self._check_limits(key)
         if self._pending_events is not None:
             items = [without_rows(item) for item in items]
         row_count = sum([len(item.rows) for item in items if isinstance(item, IncomingEvent)])
-        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        request = _PendingRequest(key, items, row_count, positions, waiter, self._clock())
+        loop = asyncio.get_running_loop()
+        waiter: asyncio.Future[None] = loop.create_future()
+        now = self._clock()
+        request = _PendingRequest(key, items, row_count, positions, waiter, now, now + max_seconds)
         queue = self._queues.get(key)
         if queue is None:
             queue = self._queues[key] = deque()
@@ -140,7 +153,21 @@ class GroupCommitter:
         self._count_pending(key, len(items))
         if self._commit_task is None:
             self._commit_task = asyncio.create_task(self._commit_groups())
+        if self._deadline_timer is None:
+            self._deadline_timer = loop.call_later(_DEADLINE_CHECK_SECONDS, self._expire_requests, loop)
         await waiter
+
+    def _expire_requests(self, loop: asyncio.AbstractEventLoop) -> None:
+        """End the wait of overdue requests, whatever their commit is waiting for."""
+        now = self._clock()
+        requests = [*self._group_in_progress, *(request for queue in self._queues.values() for request in queue)]
+        for request in requests:
+            if request.due_at < now and not request.waiter.done():
+                seconds = request.due_at - request.queued_at
+                request.waiter.set_exception(Overloaded(f"no commit within {seconds:.0f} s"))
+        self._deadline_timer = None
+        if requests:
+            self._deadline_timer = loop.call_later(_DEADLINE_CHECK_SECONDS, self._expire_requests, loop)
 
     def _check_limits(self, key: str) -> None:
         if self.is_full():
@@ -172,7 +199,7 @@ class GroupCommitter:
         for _ in range(_GATHER_TURNS):
             await asyncio.sleep(0)
         while self._queues:
-            group = self._take_next_group()
+            group = self._group_in_progress = self._take_next_group()
             if self._failing_since is None:
                 self._failing_since = group[0].queued_at
             items = [item for request in group for item in request.items]
@@ -182,11 +209,12 @@ class GroupCommitter:
                 for request in group:
                     pending_events = [item.key for item in request.items if _is_pending(item)]
                     self._pending_events.add(request.key, pending_events)
-            for waiter in (request.waiter for request in group if not request.waiter.cancelled()):
+            for waiter in (request.waiter for request in group if not request.waiter.done()):
                 if error is None:
                     waiter.set_result(None)
                 else:
                     waiter.set_exception(error)
+        self._group_in_progress = []
         self._commit_task = None
 
     def _take_next_group(self) -> list[_PendingRequest]:

@@ -77,7 +77,7 @@ WHERE x.org_id = p.org_id AND x.owner_id = p.run_id AND x.about_id = ?6 AND x.na
 """
 _RUNS = f"""
 SELECT p.run_id, p.run_uuid, n.namespace_uri, j.name, p.status, p.status_derived, p.start_ts, p.end_ts,
-  p.last_activity_ts, ({_ROWS_WRITTEN}) AS rows_written, p.error_message,
+  ({_ENDED_AT}) - page.started_at AS duration_us, p.last_activity_ts, ({_ROWS_WRITTEN}) AS rows_written, p.error_message,
   ({_OUTPUT_NAME}) AS output_name, page.started_at, page.position, page.reported,
   ({_EXIT_CODE}) AS exit_code
 FROM ({{page}}) page
