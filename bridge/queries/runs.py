@@ -134,7 +134,7 @@ def run_record(
         run.status_derived,
         run.start_ts,
         run.end_ts,
-        run.seconds,
+        None if run.duration_us is None else run.duration_us / 1_000_000,
         run.last_activity_ts,
         run.rows_written,
         run.error_message,

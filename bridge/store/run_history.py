@@ -12,7 +12,6 @@ from bridge.store.job_families import first_action_sql, is_action_sql
 from bridge.store.visible_versions import written_versions_sql
 from mappers.canonical.identity import NO_ID
 from mappers.openlineage.names import canonical_job_name
-from mappers.timestamps import parse_timestamp
 
 _IS_ACTION = is_action_sql("j")
 #: True for a job `j` that is an action of an application rather than a logical job.
@@ -75,10 +74,12 @@ _EXIT_CODE = """
 SELECT x.body FROM facet x
 WHERE x.org_id = p.org_id AND x.owner_id = p.run_id AND x.about_id = ?6 AND x.name = 'exitCode'
 """
+#: As a subquery, because PostgreSQL would otherwise compute the outcomes of all runs.
+_ENDED_AT = "SELECT o.ended_at FROM run_outcome o WHERE o.org_id = p.org_id AND o.run_id = p.run_id"
 _RUNS = f"""
 SELECT p.run_id, p.run_uuid, n.namespace_uri, j.name, p.status, p.status_derived, p.start_ts, p.end_ts,
-  ({_ENDED_AT}) - page.started_at AS duration_us, p.last_activity_ts, ({_ROWS_WRITTEN}) AS rows_written, p.error_message,
-  ({_OUTPUT_NAME}) AS output_name, page.started_at, page.position, page.reported,
+  ({_ENDED_AT}) - page.started_at AS duration_us, p.last_activity_ts,
+  ({_ROWS_WRITTEN}) AS rows_written, p.error_message, ({_OUTPUT_NAME}) AS output_name, page.started_at, page.position, page.reported,
   ({_EXIT_CODE}) AS exit_code
 FROM ({{page}}) page
 JOIN process_run p ON p.org_id = ?1 AND p.run_id = page.run_id
@@ -94,7 +95,7 @@ _JOBS = "SELECT job_id FROM ol_job WHERE org_id = ?1 AND job_id {ids}"
 class RunHistoryEntry(NamedTuple):
     """A run, and the name of one dataset that it wrote.
 
-    Times are ISO strings, except `started_at`, which is in microseconds.
+    Times are ISO strings, except `started_at` and `duration_us`, which are in microseconds.
     """
 
     run_id: bytes
@@ -105,6 +106,7 @@ class RunHistoryEntry(NamedTuple):
     status_derived: bool
     start_ts: str
     end_ts: str | None
+    duration_us: int | None
     last_activity_ts: str
     rows_written: int | None
     error_message: str | None
@@ -115,14 +117,6 @@ class RunHistoryEntry(NamedTuple):
     #: Whether events describe the run itself. Otherwise, its status and its times are those of its actions.
     reported: bool
     exit_code: int | None
-
-    @property
-    def seconds(self) -> float | None:
-        """The duration of an ended run."""
-        if self.end_ts is None:
-            return None
-        ended_at, _ = parse_timestamp(self.end_ts)
-        return (ended_at - self.started_at) / 1_000_000
 
 
 #: The last run of the previous page: its start in microseconds and its position.
