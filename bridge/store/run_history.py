@@ -79,8 +79,8 @@ _ENDED_AT = "SELECT o.ended_at FROM run_outcome o WHERE o.org_id = p.org_id AND 
 _RUNS = f"""
 SELECT p.run_id, p.run_uuid, n.namespace_uri, j.name, p.status, p.status_derived, p.start_ts, p.end_ts,
   ({_ENDED_AT}) - page.started_at AS duration_us, p.last_activity_ts,
-  ({_ROWS_WRITTEN}) AS rows_written, p.error_message, ({_OUTPUT_NAME}) AS output_name, page.started_at, page.position, page.reported,
-  ({_EXIT_CODE}) AS exit_code
+  ({_ROWS_WRITTEN}) AS rows_written, p.error_message, ({_OUTPUT_NAME}) AS output_name,
+  page.started_at, page.position, page.reported, ({_EXIT_CODE}) AS exit_code
 FROM ({{page}}) page
 JOIN process_run p ON p.org_id = ?1 AND p.run_id = page.run_id
 JOIN ol_job j ON j.org_id = p.org_id AND j.job_id = p.process_id
