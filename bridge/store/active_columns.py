@@ -104,7 +104,7 @@ class ActiveColumnLineage:
         inactive_candidates = {
             pair: rows
             for pair, rows in rows_by_pair.items()
-            if not _are_added(rows, head_changes.added[pair], members)
+            if not _are_added(rows, head_changes.added.get(pair, set()), members)
         }
         self._update_is_active(head_changes, inactive_candidates)
 
@@ -174,9 +174,13 @@ class ActiveColumnLineage:
         heads = {
             pair: _first_head(pair, changes) for pair, changes in changes_by_pair.items() if pair not in previous
         }
+        for pair, head in previous.items():
+            if _is_unaffected(pair, head, changes_by_pair[pair]):
+                heads[pair] = head
         incomplete: dict[TargetPair, _Head] = {}
         known_reports: dict[ReportKey, ColumnReport] = {}
-        for target, application, unit, succeeded in self._db.fetch_for_keys(_NEWEST, list(previous), self._org):
+        other_pairs = [pair for pair in previous if pair not in heads]
+        for target, application, unit, succeeded in self._db.fetch_for_keys(_NEWEST, other_pairs, self._org):
             if unit is None:
                 continue
             pair = (target, application)
@@ -257,6 +261,18 @@ def _first_head(pair: TargetPair, changes: Iterable[ReportChange]) -> _Head:
     head = _Head(newest.unit, newest.succeeded, frozenset())
     counted = [report for report in reports if _counts_for(pair, head, report)]
     return head._replace(sets=_sets_of(pair, counted, frozenset()))
+
+
+def _is_unaffected(pair: TargetPair, head: _Head, changes: Iterable[ReportChange]) -> bool:
+    """Return whether changes concern neither the reports of a head nor reports that could replace them.
+
+    For example, a run that has just started replaces no successful run.
+    """
+    return not any(
+        _counts_for(pair, head, change.before)
+        or (change.after and change.after.pair == pair and change.after.succeeded >= head.succeeded)
+        for change in changes
+    )
 
 
 def _counts_for(pair: TargetPair, head: _Head, report: ColumnReport | None) -> bool:

@@ -33,8 +33,8 @@ def select_events(events: Sequence[Mapping[str, Any]]) -> list[int]:
         for key in _fact_keys(event):
             first_index_by_key.setdefault(key, index)
             last_index_by_key[key] = index
-    selected_indexes = {0, *first_index_by_key.values(), *last_index_by_key.values()}
-    final_index = max(selected_indexes, key=lambda index: (_STATE_RANK.get(_event_type(events[index]), 0), index))
+    final_index = max(range(len(events)), key=lambda index: (_STATE_RANK.get(_event_type(events[index]), 0), index))
+    selected_indexes = {0, final_index, *first_index_by_key.values(), *last_index_by_key.values()}
     return [*sorted(selected_indexes - {final_index}), final_index]
 
 

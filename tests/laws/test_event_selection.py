@@ -4,14 +4,14 @@ from collections import defaultdict
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bridge.store.canonical_export import export_canonical
 from mappers.marquez.event_selection import select_events
 from mappers.marquez.events import run_event
 from mappers.openlineage.event import NO_LIMITS, parse_event
-from tests.factories import Json, dataset, facet
+from tests.factories import Json, dataset, facet, spark_type
 from tests.factories import run_event as event
 from tests.laws.strategies import run_events
 from tests.laws.test_convergence import CAPTURED, captured
@@ -42,6 +42,7 @@ def select_by_run(sent: list[bytes]) -> list[Json]:
 
 
 @settings(max_examples=500)
+@example([event("START"), event("RUNNING"), event("START", job_facets={"jobType": spark_type()})])
 @given(st.lists(run_events, min_size=1, max_size=8))
 def test_selected_events_preserve_the_canonical_state(sent: list[Json]) -> None:
     assert canonical_state(select_by_run([as_bytes(run) for run in sent])) == canonical_state(sent)
