@@ -174,9 +174,7 @@ class ActiveColumnLineage:
         heads = {
             pair: _first_head(pair, changes) for pair, changes in changes_by_pair.items() if pair not in previous
         }
-        for pair, head in previous.items():
-            if _is_unaffected(pair, head, changes_by_pair[pair]):
-                heads[pair] = head
+        heads |= {pair: head for pair, head in previous.items() if _is_unaffected(pair, head, changes_by_pair[pair])}
         incomplete: dict[TargetPair, _Head] = {}
         known_reports: dict[ReportKey, ColumnReport] = {}
         other_pairs = [pair for pair in previous if pair not in heads]
