@@ -21,7 +21,8 @@ _DATA_FILE = re.compile(
     r"(?:\.(?:gz|bz2|zst|lz4|xz|snappy|deflate|zip))?)$",
     re.IGNORECASE,
 )
-_STORAGE_SCHEMES = {"file", "s3", "gs", "abfss", "abfs", "wasbs", "wasb", "hdfs", "dbfs", "adl"}
+#: Systems that store datasets in files.
+STORAGE_SYSTEMS = {"file", "s3", "gs", "abfss", "abfs", "wasbs", "wasb", "hdfs", "dbfs", "adl"}
 
 
 @bounded_lru_cache(4096)
@@ -48,7 +49,7 @@ def updates_in_place(namespace: str) -> bool:
 
 def storage_path(namespace: str, name: str) -> str | None:
     """Return the full path of a dataset that is stored in files, or None for other datasets."""
-    if source_type(namespace) not in _STORAGE_SCHEMES:
+    if source_type(namespace) not in STORAGE_SYSTEMS:
         return None
     if "://" in namespace:
         return f"{namespace.rstrip('/')}/{name.lstrip('/')}"

@@ -144,9 +144,9 @@ class ActiveColumnLineage:
                 changes_by_pair.setdefault(pair, []).append(change)
         previous = self._read_heads(changes_by_pair)
         current = self._derive_heads(changes_by_pair, previous)
-        head_changes = _HeadChanges(defaultdict(set), set())
+        head_changes = _HeadChanges(defaultdict(set), set(), set())
         deleted, inserted = [], []
-        for pair in changes_by_pair:
+        for pair, changes in changes_by_pair.items():
             before, after = previous.get(pair), current.get(pair)
             if before == after:
                 continue
@@ -155,6 +155,8 @@ class ActiveColumnLineage:
             if after:
                 inserted += [(self._org, *pair, *job_set, after.unit, after.succeeded) for job_set in after.sets]
             head_changes.add(pair[0], before.sets if before else frozenset(), after.sets if after else frozenset())
+            if before is None and not any(change.before for change in changes):
+                head_changes.first_reports.add((pair[1], pair[0]))
         self._db.execute_many(_DELETE_HEADS, deleted)
         self._db.insert(_INSERT_HEADS, sorted(inserted))
         return head_changes
@@ -219,7 +221,8 @@ class ActiveColumnLineage:
         active_by_row: dict[_Pair, dict[_LineageRow, bool]] = defaultdict(dict)
         for pair, rows in inactive_candidates.items():
             active_by_row[pair].update(dict.fromkeys(rows, True))
-        for sql, pairs in ((_INACTIVE_ROWS, head_changes.added), (_LINEAGE_ROWS, head_changes.reduced)):
+        activated_pairs = head_changes.added.keys() - head_changes.first_reports
+        for sql, pairs in ((_INACTIVE_ROWS, activated_pairs), (_LINEAGE_ROWS, head_changes.reduced)):
             for job, target, source, row_id, active in self._db.fetch_for_keys(sql, sorted(pairs), self._org):
                 active_by_row[job, target][source, row_id] = bool(active)
         active_ids: dict[_Pair, set[bytes]] = defaultdict(set)
@@ -239,6 +242,8 @@ class _HeadChanges(NamedTuple):
 
     added: defaultdict[_Pair, set[bytes]]
     reduced: set[_Pair]
+    #: Applications that had reported nothing of the target before. An action may have, for another application.
+    first_reports: set[_Pair]
 
     def add(self, target: bytes, before: frozenset[_JobSet], after: frozenset[_JobSet]) -> None:
         for job, set_id in after - before:

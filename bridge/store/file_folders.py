@@ -11,7 +11,7 @@ from mappers.canonical.identity import dataset_id
 from mappers.canonical.merge import Reducer
 from mappers.canonical.rows import DatasetRow, LineageEdgeRow
 from mappers.logical_job import FoldingRule
-from mappers.naming import is_data_file, parent_folders
+from mappers.naming import STORAGE_SYSTEMS, is_data_file, parent_folders
 
 _CACHED_EDGES = 20_000
 _PAGE = 1_000
@@ -93,10 +93,13 @@ class FileFolders:
                 datasets.add(edge.target_id)
             elif edge.edge_role == "PARENT":
                 jobs.add(edge.target_id)
+        if datasets:
+            dataset_rows = changes.rows(DatasetRow)
+            datasets -= {row.dataset_id for row in dataset_rows if row.source_type not in STORAGE_SYSTEMS}
         if not datasets and not jobs:
             return NO_USES
-        other_datasets = {row.dataset_id for row in changes.rows(DatasetRow) if not is_data_file(row.name)}
-        new_uses = NewUses(datasets, datasets - other_datasets, jobs)
+        folders = {row.dataset_id for row in changes.rows(DatasetRow) if not is_data_file(row.name)}
+        new_uses = NewUses(datasets, datasets - folders, jobs)
         self._lock(shared=not new_uses.files)
         return new_uses
 
