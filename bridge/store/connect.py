@@ -146,7 +146,7 @@ class StoreUrl(NamedTuple):
             )
         try:
             return open_file(file)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             raise self._unusable_error(error) from error
 
     def _unusable_error(self, error: Exception) -> LineageBridgeError:

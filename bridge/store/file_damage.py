@@ -13,6 +13,8 @@ from bridge.store.sqlite import SqliteDatabase
 #: Files up to this size are checked completely, which takes about a millisecond per megabyte.
 _MAX_COMPLETE_CHECK_BYTES = 64 << 20
 _SEEKS = 16
+#: Python cannot decode such a value, nor an error message of SQLite that contains it.
+_INVALID_TEXT = "it contains text that is not UTF-8"
 _ROWID_TABLES = """
 SELECT printf('"%w"', name) FROM sqlite_master
 WHERE type = 'table' AND rootpage > 0 AND sql NOT LIKE '%WITHOUT ROWID%'
@@ -48,6 +50,8 @@ def size_problem(path: Path) -> str | None:
             ((size,),) = connection.execute("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
             # The log is measured first: a checkpoint that empties it in between has already extended the file.
             wal_size, actual_size = file_size(wal_path(path)), file_size(path)
+    except UnicodeDecodeError:
+        return _INVALID_TEXT
     except sqlite3.DatabaseError as error:
         if error.sqlite_errorcode == sqlite3.SQLITE_NOTADB:
             return "it has no SQLite header, or store.url names a file of another program"
@@ -65,15 +69,18 @@ def content_problem(path: Path) -> str | None:
                 return next((" ".join(problem.split()) for problem in db.integrity_problems()), None)
             for sql, values in _sample_queries(db.connection):
                 db.connection.execute(sql, values).fetchall()
-    except (sqlite3.DatabaseError, StorageFailure) as error:
-        if not is_damage(error.__cause__ or error):
+    except (sqlite3.DatabaseError, UnicodeDecodeError, StorageFailure) as error:
+        cause = error.__cause__ or error
+        if not is_damage(cause):
             raise
-        return str(error.__cause__ or error)
+        return _INVALID_TEXT if isinstance(cause, UnicodeDecodeError) else str(cause)
     return None
 
 
 def is_damage(error: BaseException) -> bool:
     """Return whether SQLite reports a damaged file."""
+    if isinstance(error, UnicodeDecodeError):
+        return True
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     return code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 

@@ -37,7 +37,7 @@ _ROW_ERRORS = (
     OverflowError,
     UnicodeEncodeError,
 )
-_ERRORS = (sqlite3.Error, OverflowError, UnicodeEncodeError)
+_ERRORS = (sqlite3.Error, OverflowError, UnicodeEncodeError, UnicodeDecodeError)
 
 _NULL_PROBLEM = re.compile(r"NULL value in (\w+)\.\w+")
 _TABLE_NAMES = "SELECT name FROM sqlite_master WHERE type = 'table' AND substr(name, 1, 7) <> 'sqlite_' ORDER BY name"

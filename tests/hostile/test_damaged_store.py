@@ -56,6 +56,10 @@ DAMAGES: dict[str, tuple[Callable[[Path], None], str]] = {
     "truncated": (lambda path: os.truncate(path, path.stat().st_size // 2), "bytes, does not match its header"),
     "last page lost": (lambda path: os.truncate(path, path.stat().st_size - PAGE), "does not match its header"),
     "schema damaged": (lambda path: overwrite(path, 100, GARBAGE[100:]), "malformed"),
+    "name in the schema damaged": (
+        lambda path: overwrite(path, path.read_bytes().index(b"facetfacet"), b"\x80" * 10),
+        "not UTF-8",
+    ),
     "garbage in an index": (damage_page("ix_lineage_edge__target_id__edge_role", GARBAGE), "malformed|Page"),
     "zeroed table": (damage_page("ol_run", bytes(PAGE)), "malformed|Page"),
 }
