@@ -104,7 +104,7 @@ def _plain_lines(history: "Page[RunRecord]", notes: list[str]) -> "Iterator[str]
 
 
 def _table_rows(run: "RunRecord") -> list[Row]:
-    """Return the rows of a run on a terminal, where a note below the last step says that there are more."""
+    """Return the rows of a run on a terminal, with a note below the last step if there are more."""
     *rows, last_row = _run_rows(run)
     notes = [MORE_RESULTS] if run.more_steps else []
     return [*rows, last_row._replace(details=[*last_row.details, *notes])]

@@ -137,7 +137,7 @@ class _Layout:
             console.print(Text(_INDENT) + line)
 
     def _text_columns(self, column_widths: "dict[int, _Width]") -> list[int]:
-        """Return the text columns among the given ones, if there are other columns beside them."""
+        """Return the text columns among the given ones, unless there is only one column."""
         texts = [index for index in column_widths if self._columns[index].min_width == _MIN_TEXT_WIDTH]
         return texts if len(column_widths) > 1 else []
 

@@ -52,7 +52,7 @@ def load_steps(definition: ProcessDefinition, folder: Path) -> tuple[list[Planne
 
 
 class TracedSteps(NamedTuple):
-    """Columns of the views whose columns are known, by name in lower case, and the problems of the steps."""
+    """Known columns by view, in lower case, and the problems of the steps."""
 
     columns: dict[str, list[str]]
     problems: list[str]

@@ -24,7 +24,7 @@ def latest_facets(rows: list[tuple[str, str | None]]) -> dict[str, msgspec.Raw]:
 
 
 def owner_names(facets: Mapping[str, msgspec.Raw]) -> list[str]:
-    """List the owners in the ownership facet. A malformed facet names nobody."""
+    """List the owners in the ownership facet. A malformed facet has no owners."""
     try:
         ownership = msgspec.json.decode(facets["ownership"], type=OwnershipFacet) if "ownership" in facets else None
     except msgspec.ValidationError:

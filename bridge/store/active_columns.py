@@ -72,7 +72,7 @@ WHERE org_id = ?1 AND (target_id, job_id, run_id) > (?2, ?3, ?4) ORDER BY target
 
 
 class _Head(NamedTuple):
-    """The application run whose reports count, and the sets of column lineage that its jobs report.
+    """The application run with the reports that count, and the sets of column lineage that its jobs report.
 
     If it has successful runs, only these count.
     """

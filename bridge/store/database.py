@@ -58,7 +58,7 @@ class Database(Protocol):
         """Upsert rows of a single row class. `rows` must be sorted by key."""
 
     def lock(self, name: str, *, shared: bool = False) -> None:
-        """Hold a named lock until the transaction ends; others can hold it, too, if it is shared."""
+        """Hold a named lock until the transaction ends. Several transactions can hold a shared lock."""
 
     def lock_rows(self, sql: str, *values: Any) -> None:
         """Lock the rows of a query until the transaction ends."""

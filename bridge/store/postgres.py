@@ -300,7 +300,7 @@ def _column_types(row_class: type[Row]) -> list[type]:
 
 @cache
 def _expand_keys(sql: str, value_count: int, column_count: int) -> str:
-    """Replace `{keys}` by a table of arrays, whose placeholders follow those of the other values."""
+    """Replace `{keys}` by a table of arrays. Its placeholders follow those of the other values."""
     placeholders = ", ".join(f"?{value_count + number}" for number in range(1, column_count + 1))
     names = ", ".join(_KEY_COLUMNS[:column_count])
     return sql.replace("{keys}", f"(SELECT * FROM unnest({placeholders}) AS u ({names}))")

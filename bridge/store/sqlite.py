@@ -258,7 +258,7 @@ def _expand_ids(sql: str, value_count: int, id_count: int) -> str:
 
 @lru_cache(maxsize=256)
 def _expand_keys(sql: str, value_count: int, row_count: int, column_count: int) -> str:
-    """Replace `{keys}` by a table of rows, whose placeholders follow those of the other values."""
+    """Replace `{keys}` by a table of rows. Its placeholders follow those of the other values."""
     names = ", ".join(f"column{number} AS {name}" for number, name in enumerate(_KEY_COLUMNS[:column_count], 1))
     rows = []
     for row_index in range(row_count):

@@ -284,7 +284,7 @@ class Writer:
         return stored_rows
 
     def _merge_rows(self, changes: Reducer) -> list[_StoredRow]:
-        """Merge rows in the open transaction, and update what is derived from them. Return the rows to cache."""
+        """Merge rows in the open transaction, and update derived data. Return the rows to cache."""
         stored_rows: list[_StoredRow] = []
         retyped_jobs = find_retyped_jobs(self._db, self._org, changes)
         new_facts = self._identity_groups.find_new_facts(changes, retyped_jobs)
@@ -383,7 +383,7 @@ class Writer:
         return new_rows
 
     def _recompute_after_rule_changes(self, link_rules: LinkRules) -> None:
-        """Recompute what was derived with other rules: those of an earlier configuration or version."""
+        """Recompute the data that was derived with the rules of an earlier configuration or version."""
         sorted_rules = link_rules._replace(never_link=tuple(sorted(link_rules.never_link)))
         with self._db.transaction():
             self._recompute_if_changed("link_rules", msgspec.json.encode(sorted_rules).decode(), self._regroup_all)
