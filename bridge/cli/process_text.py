@@ -93,7 +93,9 @@ def _next_action(plan: "Plan") -> str:
 
 def run_lines(result: "RunResult") -> Iterator[str]:
     """List the outputs and the check results of a run."""
-    yield f"{result.process}: {result.ended}  run {result.run_id}"
+    # A run that writes nothing is not reported, so the store does not contain its id.
+    run = "" if result.ended == "unchanged" else f"  run {result.run_id}"
+    yield f"{result.process}: {result.ended}{run}"
     for output in result.outputs:
         rows = "" if output.rows is None else f"  {count_of(output.rows, 'row')}"
         yield f"  {output.dataset}  version {output.version}{rows}  {output.path or ''}".rstrip()

@@ -23,6 +23,8 @@ from mappers.counts import count_of
 
 #: Checks whose queries may refer to inputs and steps.
 _CHECKS_WITH_VIEWS = frozenset({"referential", "sql"})
+#: How a failed check is reported, by severity.
+_FAILED_CHECK_TEXT = {"fail": "failed", "warn": "warning"}
 
 
 class _CheckQuery(NamedTuple):
@@ -131,8 +133,8 @@ class PlanExecutor:
         self._run_check_queries(self._check_queries())
         outcomes = [outcome for result in self.results.values() for outcome in result.outcomes]
         for outcome in outcomes:
-            result_text = "passed" if outcome.passed else outcome.check.severity
-            self._report(f"check {result_text}: {outcome}")
+            verdict = "passed" if outcome.passed else _FAILED_CHECK_TEXT[outcome.check.severity]
+            self._report(f"check {verdict}: {outcome}")
         return outcomes
 
     def _check_queries(self) -> list[_CheckQuery]:
@@ -198,7 +200,7 @@ class PlanExecutor:
         sizes = ", ".join(
             (count_of(result.rows, "row"), count_of(result.files, "file"), count_of(result.bytes, "byte"))
         )
-        self._report(f"wrote {planned_output.output.dataset}: {', '.join(sizes)}")
+        self._report(f"wrote {planned_output.output.dataset}: {sizes}")
         return result
 
     def _evaluate_aggregates(self, frame: DataFrame, checks: Sequence[CheckDefinition]) -> list[CheckOutcome]:

@@ -236,12 +236,13 @@ def _check_base_columns(output: Output, base: VersionManifest, columns: Mapping[
         raise ProcessNotReady(
             f"{label} has columns {', '.join(base.columns)} in this order, the output has {', '.join(columns)}"
         )
+    remedy = "set replace: all" if output.mode == "overwrite" else "use mode: overwrite"
     new_types = {name.lower(): type_ for name, type_ in columns.items()}
     for name, base_type in base.columns.items():
         new_type = new_types.get(name.lower())
         if new_type is None or normalize_type(new_type) != normalize_type(base_type):
             raise ProcessNotReady(
-                f"{label} has column {name} ({base_type}), which is now {new_type or 'missing'}: use mode: overwrite"
+                f"{label} has column {name} ({base_type}), which is now {new_type or 'missing'}: {remedy}"
             )
 
 

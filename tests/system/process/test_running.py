@@ -1,6 +1,7 @@
 """Processes on a real Spark with the real listener: versions, publication, checks and lineage."""
 
 import json
+import re
 import shutil
 
 import pytest
@@ -48,6 +49,18 @@ def test_checksum_ignores_row_order(harness: SparkHarness) -> None:
         )
     ]
     assert checksums[0] == checksums[1] != checksums[2]
+
+
+def test_progress_shows_sizes_and_check_results(harness: SparkHarness) -> None:
+    checks = quality_yaml(
+        "check: row_count, min: 1", "check: row_count, max: 1, severity: warn", "check: row_count, min: 9"
+    )
+    with pytest.raises(InvalidData):
+        harness.run(process_yaml(quality=checks))
+    sizes = re.compile(r"wrote positions: \d+ rows, \d+ files?, [\d,]+ bytes")
+    assert [message for message in harness.messages if sizes.fullmatch(message)]
+    verdicts = [message.partition(":")[0] for message in harness.messages if message.startswith("check ")]
+    assert sorted(verdicts) == ["check failed", "check passed", "check warning"]
 
 
 def test_unchanged_input_skips_run_and_new_rows_create_version(harness: SparkHarness) -> None:
@@ -291,11 +304,15 @@ def test_failing_job_reports_error_and_publishes_nothing(harness: SparkHarness) 
 def test_unexpected_columns_are_rejected(harness: SparkHarness) -> None:
     with pytest.raises(InvalidData, match=r"outputs.positions: column id has type int, expected bigint"):
         harness.run(process_yaml(", columns: {id: bigint}"))
-    harness.run(process_yaml(", mode: append"))
-    with pytest.raises(
-        ProcessNotReady, match=r"has column amount \(double\), which is now missing: use mode: overwrite"
-    ):
-        harness.run(process_yaml(", mode: append", sql="SELECT id, account, day FROM raw"))
+
+
+@pytest.mark.parametrize(
+    ("output", "remedy"), [(", mode: append", "use mode: overwrite"), (", partition_by: [day]", "set replace: all")]
+)
+def test_column_of_the_base_version_is_missing(harness: SparkHarness, output: str, remedy: str) -> None:
+    harness.run(process_yaml(output))
+    with pytest.raises(ProcessNotReady, match=rf"has column amount \(double\), which is now missing: {remedy}"):
+        harness.run(process_yaml(output, sql="SELECT id, account, day FROM raw"))
 
 
 def test_python_step(harness: SparkHarness) -> None:
