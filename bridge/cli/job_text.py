@@ -21,6 +21,7 @@ class _AutosysFacet(msgspec.Struct, frozen=True, rename="camel"):
     retired: bool = False
     attributes: dict[str, Any] = {}
     speaks_of: list[_DeclaredFile] = []
+    schedule: dict[str, Any] = {}
 
 
 class _Job(msgspec.Struct, frozen=True):
@@ -45,7 +46,8 @@ def autosys_lines(facets: Mapping[str, msgspec.Raw]) -> Iterator[str]:
     attributes = definition.attributes
     status = "no longer defined in Autosys" if definition.retired else None
     yield from fact_lines(status=status, defined_in=definition.defined_in, command=definition.command)
-    yield from fact_lines(machine=attributes.get("machine"), condition=attributes.get("condition"))
+    yield from fact_lines(machine=attributes.get("machine"), schedule=_schedule_text(definition.schedule))
+    yield from fact_lines(condition=attributes.get("condition"))
     dependencies = _decode_facet(facets, "lineageBridge_jobDependencies", _DependenciesFacet)
     if dependencies is not None and dependencies.upstream:
         yield "  waits for:"
@@ -56,6 +58,17 @@ def autosys_lines(facets: Mapping[str, msgspec.Raw]) -> Iterator[str]:
         yield "  declared files:"
     for file in definition.speaks_of:
         yield f"    {file.side:<6}  {file.namespace} {file.name}  ({file.evidence})"
+
+
+def _schedule_text(schedule: dict[str, Any]) -> str:
+    """Describe a schedule by its attributes. Deadlines are part of the SLA."""
+    attributes = [
+        f"{name} {', '.join(map(str, value)) if isinstance(value, list) else value}"
+        for name, value in schedule.items()
+        if name not in ("active", "must_start_times", "must_complete_times")
+    ]
+    inactive = "" if schedule.get("active", True) else " (inactive: date_conditions is off)"
+    return f"{'; '.join(attributes)}{inactive}" if attributes else ""
 
 
 def _decode_facet(facets: Mapping[str, msgspec.Raw], name: str, facet_type: type[T]) -> T | None:

@@ -52,7 +52,7 @@ def runs(
 ) -> None:
     """List runs, newest first, of all logical jobs or of one job."""
     if (namespace is None) != (name is None):
-        raise typer.BadParameter("specify both NAMESPACE and NAME of a job, or neither")
+        raise typer.BadParameter("specify NAMESPACE and NAME of a job, or --job NAME for a job in any namespace")
     if job is not None and name is not None:
         raise typer.BadParameter("specify NAMESPACE and NAME of a job, or --job, but not both")
     if steps and name is None:

@@ -59,7 +59,9 @@ def _version_line(version: "VersionResult") -> str:
 
 def job_lines(job: "JobResult") -> Iterator[str]:
     yield f"job {job.namespace} {job.name}"
-    kind = " ".join(part for part in (job.technology, job.job_type, job.processing_type) if part)
+    kind = " ".join(
+        part for part in (job.technology, job.job_type, job.processing_type) if part not in (None, "", "NONE")
+    )
     yield from fact_lines(id=job.id, kind=kind, description=job.description, owners=job.owners)
     yield from fact_lines(known_since=job.created_at, last_event=job.updated_at)
     yield from autosys_lines(job.facets)

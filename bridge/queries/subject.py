@@ -7,7 +7,7 @@ import msgspec
 from bridge.errors import AmbiguousName, InvalidParameter, NotFound
 from bridge.queries.query import A, Query, QueryContext
 from bridge.store.references import Id, parse_id
-from bridge.store.run_history import find_job
+from bridge.store.run_history import find_job, find_jobs
 from bridge.store.search.names import find_by_part, find_similar
 
 _JOB_IDS = "SELECT job_id FROM ol_job WHERE org_id = ?1 AND job_id {ids}"
@@ -50,8 +50,17 @@ class DatasetSubjectQuery(Query[A], frozen=True, kw_only=True):
             label = f"{self.name!r} in namespace {self.namespace!r}"
         if group is None:
             similar = find_similar(ctx.db, ctx.org, self.name, self.namespace) if self.name else []
-            raise NotFound(f"no dataset {label} in the store", [f"{hit.namespace} {hit.name}" for hit in similar])
+            jobs = _jobs_note(ctx, self.name) if self.name and self.namespace is None else ""
+            raise NotFound(
+                f"no dataset {label} in the store{jobs}", [f"{hit.namespace} {hit.name}" for hit in similar]
+            )
         return group
+
+
+def _jobs_note(ctx: QueryContext, name: str) -> str:
+    """Return a note that lists the jobs with this name, or an empty string."""
+    names = sorted(ctx.graph().job_names(find_jobs(ctx.db, ctx.org, name)).values())
+    return f"; jobs with this name: {', '.join(map(' '.join, names))}" if names else ""
 
 
 def _find_by_part(ctx: QueryContext, name: str) -> bytes | None:

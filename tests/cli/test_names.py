@@ -56,6 +56,8 @@ def test_candidates_for_an_ambiguous_name_are_listed(run_cli: RunCli) -> None:
         ("lineage /lake/out/band", "no dataset '/lake/out/band' in the store; similar: file /lake/out/bands"),
         ("show db revenu", "no dataset or job 'revenu' in namespace 'db' in the store; similar: db sales.revenue"),
         ("lineage xyz", "no dataset 'xyz' in the store"),
+        ("lineage jOb", "no dataset 'jOb' in the store"),
+        ("show job", "no dataset 'job' in the store; jobs with this name: jobs job"),
         ("lineage ?", "no dataset '?' in the store"),
     ],
 )

@@ -109,7 +109,7 @@ def test_empty_store(run_cli: RunCli) -> None:
     [
         ("runs jobs nothing", 1, "error: no job 'nothing' in namespace 'jobs' in the store"),
         (["runs", "jobs", "a\nb"], 1, r"error: no job 'a\nb' in namespace 'jobs' in the store"),
-        ("runs jobs", 2, "specify both NAMESPACE and NAME of a job, or neither"),
+        ("runs jobs", 2, "or --job NAME for a job in any namespace"),
         ("runs --steps", 2, "--steps requires NAMESPACE and NAME of a job"),
         ("runs --limit 0", 2, "--limit"),
         ("runs --job nothing", 1, "error: no job 'nothing' in the store"),

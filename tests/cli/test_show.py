@@ -71,6 +71,7 @@ run {run_uuid(2)}
 AUTOSYS = {
     "lineageBridge_autosys": facet(
         definedIn="estate.jil:9", command="load.sh", attributes={"machine": "host1", "condition": "s(FETCH)"},
+        schedule={"active": False, "days_of_week": ["mo", "tu"], "start_times": ["02:00"], "must_complete_times": ["06:00"]},
         speaksOf=[{"side": "output", "namespace": "file", "name": "/lake/t", "evidence": "command: >", "confidence": 0.7}],
     ),
     "lineageBridge_jobDependencies": facet(
@@ -86,6 +87,7 @@ AUTOSYS_LINES = """\
   defined in: estate.jil:9
   command: load.sh
   machine: host1
+  schedule: days_of_week mo, tu; start_times 02:00 (inactive: date_conditions is off)
   condition: s(FETCH)
   waits for:
     jobs FETCH  SUCCESS
@@ -169,6 +171,11 @@ def test_control_characters_in_names_are_escaped(run_cli: RunCli) -> None:
     event = run_event(job="a\n\x1b", inputs=[dataset("a\n\x1b")])
     for args in (["show", "db", "a\n\x1b"], ["show", "jobs", "a\n\x1b"], ["events"], ["explain", "db", "a\n\x1b"]):
         assert r"a\n\x1b" in run_cli(args, event).stdout
+
+
+def test_kind_of_a_job_leaves_out_unknown_parts(run_cli: RunCli) -> None:
+    event = job_event(0, job="load", jobType=facet(integration="SPARK", jobType="APPLICATION", processingType="NONE"))
+    assert "  kind: SPARK APPLICATION\n" in run_cli("show jobs load", event).stdout
 
 
 def test_autosys_job_is_shown_with_its_definition(run_cli: RunCli) -> None:
