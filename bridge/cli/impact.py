@@ -9,6 +9,7 @@ from bridge.cli.options import ApiKey, Config, DatasetName, DatasetNamespace, Ur
 from bridge.cli.output import OutputFormat, OutputOption, escape, print_result, truncation_note
 from bridge.cli.query import QueryRunner
 from bridge.store.lineage.walk import MAX_EDGES
+from mappers.counts import count_of
 
 if TYPE_CHECKING:
     from bridge.queries.impact import ImpactResult
@@ -34,8 +35,8 @@ def impact(
 
 
 def _impact_lines(result: "ImpactResult") -> Iterator[str]:
-    for label, nodes in (("datasets", result.datasets), ("jobs", result.jobs)):
-        yield f"{len(nodes)} {label}"
+    for noun, nodes in (("dataset", result.datasets), ("job", result.jobs)):
+        yield count_of(len(nodes), noun)
         for node in nodes:
             owners = f"   [{', '.join(node.owners)}]" if node.owners else ""
             sla_terms = " ".join(f"{key}={value}" for key, value in (node.sla or {}).items())

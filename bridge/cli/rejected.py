@@ -52,6 +52,8 @@ def list_rejected(
     notes = []
     if len(shown_inputs) < len(inputs):
         notes.append(f"… {count_of(len(inputs) - len(shown_inputs), 'older input')}: raise --limit")
+    if not rows:
+        echo("no rejected or unmerged input", err=True)
     print_result(
         rows, _list_lines(rows, notes), as_json=False, table=lambda: Table(_COLUMNS, list(map(Row, rows)), notes)
     )

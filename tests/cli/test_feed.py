@@ -206,7 +206,8 @@ def test_retry_keeps_options_of_rejected_row(workspace: Workspace) -> None:
     (run,) = map(json.loads, workspace.run("runs", "--output", "json").stdout.splitlines())
     assert (run["job"], run["namespace"]) == ("S.P", "DB2_SP")
     assert run["start_ts"].startswith("2026-07-01T05:00:00")
-    assert workspace.run("rejected", "list").stdout == ""
+    remaining = workspace.run("rejected", "list")
+    assert (remaining.stdout, remaining.stderr) == ("", "no rejected or unmerged input\n")
 
 
 MIXED_TYPES = [([1, "b"], "int, str"), ([b"1", 2.5], "bytes, float")]

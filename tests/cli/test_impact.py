@@ -36,9 +36,9 @@ owners: etl
         (["s3://lake//a"], ALL),
         (
             ["s3://lake", "/a", "--depth", "1"],
-            "1 datasets\n    1  s3://lake/x b\\n\n1 jobs\n    1  jobs first   [etl]\nowners: etl\n… results truncated: raise --depth\n",
+            "1 dataset\n    1  s3://lake/x b\\n\n1 job\n    1  jobs first   [etl]\nowners: etl\n… results truncated: raise --depth\n",
         ),
-        (["s3://lake/x/b\n"], "1 datasets\n    1  db c\n1 jobs\n    1  jobs second\nowners: none\n"),
+        (["s3://lake/x/b\n"], "1 dataset\n    1  db c\n1 job\n    1  jobs second\nowners: none\n"),
         (["db/c"], "0 datasets\n0 jobs\nowners: none\n"),
     ],
 )
