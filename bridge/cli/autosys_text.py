@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 _MAX_NAMES = 20
 
 
-def catalog_lines(catalog: "JobCatalog", result: "ScanResult") -> Iterator[str]:
+def catalog_lines(catalog: "JobCatalog", result: "ScanResult", instance: str) -> Iterator[str]:
     """List boxes with their jobs, problems, and changes since the last scan."""
     yield from _tree_lines(catalog)
     for problem in catalog.problems:
         yield str(problem)
     job_types = Counter(job.type for job in catalog.jobs.values())
     counts = ", ".join(f"{count} {job_type}" for job_type, count in sorted(job_types.items()))
-    yield f"{count_of(len(catalog.jobs), 'job')}: {counts or 'none'}"
+    yield f"{count_of(len(catalog.jobs), 'job')} of autosys://{instance}: {counts or 'none'}"
     for label, names in (("new", result.new), ("changed", result.changed), ("retired", result.retired)):
         if names:
             more = f", and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""

@@ -50,7 +50,7 @@ class DatasetSubjectQuery(Query[A], frozen=True, kw_only=True):
             label = f"{self.name!r} in namespace {self.namespace!r}"
         if group is None:
             similar = find_similar(ctx.db, ctx.org, self.name, self.namespace) if self.name else []
-            jobs = _jobs_note(ctx, self.name) if self.name and self.namespace is None else ""
+            jobs = _jobs_note(ctx, self.name) if self.name else ""
             raise NotFound(
                 f"no dataset {label} in the store{jobs}", [f"{hit.namespace} {hit.name}" for hit in similar]
             )

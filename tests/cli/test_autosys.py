@@ -185,7 +185,7 @@ def test_scan_prints_jobs_as_tree(workspace: Workspace) -> None:
         "BOX1  BOX; days_of_week all start_times 06:00 must_complete_times 08:00; SLA must_complete_times 08:00",
         "  LOAD  CMD",
         "  REPORT  CMD; after LOAD SUCCESS",
-        "3 jobs: 1 BOX, 2 CMD",
+        "3 jobs of autosys://default: 1 BOX, 2 CMD",
         "3 new: BOX1, LOAD, REPORT",
         "0 unchanged",
     ]

@@ -58,6 +58,7 @@ def test_candidates_for_an_ambiguous_name_are_listed(run_cli: RunCli) -> None:
         ("lineage xyz", "no dataset 'xyz' in the store"),
         ("lineage jOb", "no dataset 'jOb' in the store"),
         ("show job", "no dataset 'job' in the store; jobs with this name: jobs job"),
+        ("impact jobs job", "no dataset 'job' in namespace 'jobs' in the store; jobs with this name: jobs job"),
         ("lineage ?", "no dataset '?' in the store"),
     ],
 )

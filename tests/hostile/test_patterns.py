@@ -250,6 +250,6 @@ def _scan_and_lint(text: str) -> float:
         normalized_definition(job, catalog.enclosing_boxes(job))
     for _ in build_job_events(catalog, ScanOptions("PRD", "2026-01-01T00:00:00Z")):
         pass
-    for _ in catalog_lines(catalog, ScanResult([], [], [], 0, [])):
+    for _ in catalog_lines(catalog, ScanResult([], [], [], 0, []), "PRD"):
         pass
     return time.process_time() - start
