@@ -62,7 +62,6 @@ def run_server(settings: Settings) -> None:
         "listening",
         url=f"http://{display_host}:{port}",
         store=StoreUrl(settings.store.url).name,
-        pid_stops_with="SIGTERM",
     )
     server = make_server(app, settings, descriptors)
     server.run(sockets=[listener])

@@ -1268,12 +1268,14 @@ def flush_own_spool(options):
         spool, ServiceConnection(options.url, options.api_key)
     )
     pending_count, dropped_count = len(spool.pending_names()), spool.dropped_count(_DROPPED_FOR_FLUSH)
-    rejected_dir = os.path.join(spool.directory, "refused")
-    message = "%d delivered, %d rejected (in %s), %d pending" % (
+    rejected_dir = " (in %s)" % os.path.join(spool.directory, "refused") if rejected_count else ""
+    pending_for = " for %s" % options.url if pending_count else ""
+    message = "%d delivered, %d rejected%s, %d pending%s" % (
         delivered_count,
         rejected_count,
         rejected_dir,
         pending_count,
+        pending_for,
     )
     if dropped_count:
         message += ", %d dropped earlier because the spool was full" % dropped_count

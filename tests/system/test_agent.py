@@ -402,6 +402,14 @@ def test_undelivered_events_wait_for_the_next_flush(runner: AgentRunner, service
     assert service.event_types() == ["START", "COMPLETE"]
 
 
+def test_flush_names_the_service_of_pending_events(runner: AgentRunner, service: StubService) -> None:
+    agent.Spool(str(runner.spool_root)).add("run_event", {"n": 1})
+    code, _, stderr = runner.call("flush")
+    assert (code, f"0 delivered, 0 rejected, 1 pending for {runner.url}: " in stderr) == (1, True)
+    runner.url = service.url
+    assert runner.call("flush") == (0, "", "lineage-bridge-agent: 1 delivered, 0 rejected, 0 pending\n")
+
+
 def test_rejected_events_are_kept_with_the_reason(runner: AgentRunner, service: StubService) -> None:
     runner.url, service.status = service.url, 400
     assert runner.run("exit 0")[0] == 0
