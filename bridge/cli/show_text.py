@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from bridge.cli.job_text import autosys_lines, fact_lines, sla_text
+from bridge.cli.table import short_time
 from mappers.counts import count_of
 
 if TYPE_CHECKING:
@@ -14,12 +15,16 @@ if TYPE_CHECKING:
     from bridge.store.references import NodeReference
 
 
+def _utc(iso: str | None) -> str | None:
+    return f"{short_time(iso)} UTC" if iso else None
+
+
 def dataset_lines(dataset: "DatasetResult") -> Iterator[str]:
     yield f"dataset {dataset.namespace} {dataset.name}"
     yield from fact_lines(
         id=dataset.id, description=dataset.description, owners=dataset.owners, format=dataset.format
     )
-    yield from fact_lines(status=dataset.status, known_since=dataset.created_at, last_event=dataset.updated_at)
+    yield from fact_lines(status=dataset.status, known_since=_utc(dataset.created_at), last_event=_utc(dataset.updated_at))
     yield from _reference_lines("also known as", dataset.aliases)
     yield from _reference_lines("renamed from", dataset.renamed_from)
     yield from _reference_lines("renamed to", dataset.renamed_to)
@@ -32,7 +37,7 @@ def dataset_lines(dataset: "DatasetResult") -> Iterator[str]:
             description = f"   {field.description}" if field.description else ""
             yield f"    {'  ' * field.depth}{field.name:<{width - 2 * field.depth}}  {field.type or ''}{description}"
     if dataset.versions:
-        yield "  newest versions:"
+        yield "  newest versions (UTC):"
         yield from map(_version_line, dataset.versions)
 
 
@@ -54,7 +59,7 @@ def _version_line(version: "VersionResult") -> str:
     sizes = "".join(f", {count_of(count, unit)}" for unit, count in counts if count is not None)
     by = f" by {version.job.namespace} {version.job.name}" if version.job else ""
     latest = " (latest)" if version.latest else ""
-    return f"    {version.tag}  {version.produced_at}{by}{sizes}{latest}"
+    return f"    {version.tag}  {short_time(version.produced_at)}{by}{sizes}{latest}"
 
 
 def job_lines(job: "JobResult") -> Iterator[str]:
@@ -63,15 +68,15 @@ def job_lines(job: "JobResult") -> Iterator[str]:
         part for part in (job.technology, job.job_type, job.processing_type) if part not in (None, "", "NONE")
     )
     yield from fact_lines(id=job.id, kind=kind, description=job.description, owners=job.owners)
-    yield from fact_lines(known_since=job.created_at, last_event=job.updated_at)
+    yield from fact_lines(known_since=_utc(job.created_at), last_event=_utc(job.updated_at))
     yield from autosys_lines(job.facets)
     yield from _reference_lines("parent jobs", job.parents)
     yield from _reference_lines("last read", job.inputs)
     yield from _reference_lines("last wrote", job.outputs)
     yield from fact_lines(sla=sla_text(job.sla), facets=sorted(job.facets))
     if job.runs:
-        yield "  newest runs (more: `runs`):"
-        yield from (f"    {run.start_ts}  {run.status:<9}  {run.run_id}" for run in job.runs)
+        yield "  newest runs (UTC; more: `runs`):"
+        yield from (f"    {short_time(run.start_ts)}  {run.status:<9}  {run.run_id}" for run in job.runs)
 
 
 def _error_lines(error: str) -> Iterator[str]:
@@ -90,7 +95,7 @@ def run_lines(details: "RunDetailsResult") -> Iterator[str]:
     yield from _reference_lines("of job", [details.job])
     origin = " (derived)" if run.reported else " (derived from its actions: the run itself reported no event)"
     status = run.status + (origin if run.status_derived else "")
-    yield from fact_lines(status=status, began=run.start_ts, ended=run.end_ts, exit_code=run.exit_code)
+    yield from fact_lines(status=status, began=_utc(run.start_ts), ended=_utc(run.end_ts), exit_code=run.exit_code)
     yield from _error_lines(run.error_message or "")
     yield from fact_lines(nominal=" to ".join(part for part in (details.nominal_start, details.nominal_end) if part))
     if details.parent_job:
@@ -98,8 +103,8 @@ def run_lines(details: "RunDetailsResult") -> Iterator[str]:
     yield from _usage_lines("read", details.inputs)
     yield from _usage_lines("wrote", details.outputs)
     if run.steps:
-        yield "  steps:"
-        yield from (f"    {step.start_ts}  {step.status:<9}  {step.run_id}  {step.step}" for step in run.steps)
+        yield "  steps (UTC):"
+        yield from (f"    {short_time(step.start_ts)}  {step.status:<9}  {step.run_id}  {step.step}" for step in run.steps)
     yield from (f"  checked: {result.name} {result.column or ''} {result.status}" for result in details.quality)
     yield from fact_lines(producer=details.producer, facets=sorted(details.facets))
 

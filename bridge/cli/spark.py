@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bridge.cli.options import Config, accept_old_options, load_settings
-from bridge.cli.output import echo
+from bridge.cli.output import echo, escape
 from connectors.spark.conf import (
     DEFAULT_LOCATION,
     DEFAULT_WAREHOUSE,
@@ -80,6 +80,8 @@ def check(
         conf_values = build_conf(ConfOptions(release, url=url or _service_url(config)))
     findings = check_conf(conf_values, release)
     if installation:
+        for key in transport_keys(conf_values, "http", "url"):
+            echo(f"contacting {escape(conf_values[key].rpartition('@')[2])}", err=True)
         service_findings = list(check_services(conf_values))
         findings += service_findings
         _print_findings(findings)

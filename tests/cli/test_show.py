@@ -26,8 +26,8 @@ dataset db lake.clean
   description: Cleaned.
   owners: data
   status: ACTIVE
-  known since: 2026-01-01T00:00:05.000000Z
-  last event: 2026-01-01T00:00:12.000000Z
+  known since: 2026-01-01 00:00:05 UTC
+  last event: 2026-01-01 00:00:12 UTC
   also known as:
     db clean
   governed by the asset clean:
@@ -38,34 +38,34 @@ dataset db lake.clean
   columns:
     mail  string
     id    string   who it is
-  newest versions:
-    {run_uuid(1)}  2026-01-01T00:00:05.000000Z by jobs clean, 3 rows, 30 bytes, 1 file (latest)
+  newest versions (UTC):
+    {run_uuid(1)}  2026-01-01 00:00:05 by jobs clean, 3 rows, 30 bytes, 1 file (latest)
 """
 JOB = f"""\
 job jobs app2
   id: fca71871-fd7e-84fc-a76a-7ac2318710a5
   kind: SPARK APPLICATION BATCH
-  known since: 2026-01-01T00:00:10.000000Z
-  last event: 2026-01-01T00:00:14.000000Z
+  known since: 2026-01-01 00:00:10 UTC
+  last event: 2026-01-01 00:00:14 UTC
   last read:
     db lake.clean
   last wrote:
     db report
   facets: jobType
-  newest runs (more: `runs`):
-    2026-01-01T00:00:10.000000Z  FAILED     {run_uuid(2)}
+  newest runs (UTC; more: `runs`):
+    2026-01-01 00:00:10  FAILED     {run_uuid(2)}
 """
 RUN = f"""\
 run {run_uuid(2)}
   of job:
     jobs app2
   status: FAILED (derived)
-  began: 2026-01-01T00:00:10.000000Z
-  ended: 2026-01-01T00:00:14.000000Z
+  began: 2026-01-01 00:00:10 UTC
+  ended: 2026-01-01 00:00:14 UTC
   error: boom
-  steps:
-    2026-01-01T00:00:13.000000Z  FAILED     {run_uuid(4)}  app1.4
-    2026-01-01T00:00:12.000000Z  SUCCESS    {run_uuid(3)}  write report
+  steps (UTC):
+    2026-01-01 00:00:13  FAILED     {run_uuid(4)}  app1.4
+    2026-01-01 00:00:12  SUCCESS    {run_uuid(3)}  write report
   producer: https://example.com/producer
 """
 AUTOSYS = {
@@ -82,8 +82,8 @@ AUTOSYS = {
 }  # fmt: skip
 AUTOSYS_LINES = """\
   owners: batch, ops@example.com
-  known since: 2026-01-01T00:00:00.000000Z
-  last event: 2026-01-01T00:00:00.000000Z
+  known since: 2026-01-01 00:00:00 UTC
+  last event: 2026-01-01 00:00:00 UTC
   defined in: estate.jil:9
   command: load.sh
   machine: host1

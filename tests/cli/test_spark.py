@@ -46,6 +46,7 @@ def test_check_starts_no_job_without_service(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["spark", "check", "--submit", str(submit)], env=UNUSED_PORT)
     assert (result.exit_code, (tmp_path / "started").exists()) == (1, False)
     assert "transport.url points to a service that is not running" in result.stdout
+    assert result.stderr.startswith("contacting http://127.0.0.1:")
     assert result.stdout.endswith("1 problem to fix; no job was run\n")
 
 
