@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bridge.cli.options import ApiKey, Config, Url
-from bridge.cli.output import print_result
+from bridge.cli.output import echo, escape, print_result
 from bridge.cli.query import QueryRunner
 from bridge.store.lineage.walk import MAX_EDGES
 
@@ -41,6 +41,8 @@ def dag(
     from bridge.queries.dag import DagQuery
 
     result = QueryRunner(config, url, api_key).run_or_exit(DagQuery(namespace=namespace, most=max_dependencies))
+    if namespace and not result.processes:
+        echo(escape(f"no process in namespace {namespace!r}; without --namespace, all processes are shown"), err=True)
     print_result(
         result, _output_lines(result, output), as_json=output is DagFormat.json, wrap=output is DagFormat.text
     )

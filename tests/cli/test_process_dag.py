@@ -109,7 +109,9 @@ def test_dag_reports_truncation(run_cli: RunCli) -> None:
 
 
 def test_dag_of_unknown_namespace_is_empty(run_cli: RunCli) -> None:
-    assert run_cli("process dag --namespace nobody", *EVENTS).stdout == "0 processes, 0 dependencies\n"
+    result = run_cli("process dag --namespace nobody", *EVENTS)
+    note = "no process in namespace 'nobody'; without --namespace, all processes are shown\n"
+    assert (result.stdout, result.stderr) == ("0 processes, 0 dependencies\n", note)
 
 
 def test_dependency_on_a_process_is_one_line(run_cli: RunCli) -> None:
