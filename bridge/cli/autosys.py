@@ -126,7 +126,8 @@ def scan(
         if not dry_run:
             result = apply_scan(registry, make_event_reader(settings), writer, catalog, options, current_user())
     answer = scan_json(catalog, result, options)
-    print_result(answer, map(escape, catalog_lines(catalog, result, options.instance)), as_json=output is OutputFormat.json)
+    lines = catalog_lines(catalog, result, options.instance)
+    print_result(answer, map(escape, lines), as_json=output is OutputFormat.json)
     if result.refused or any(problem.level == "error" for problem in catalog.problems):
         raise typer.Exit(1)
 

@@ -24,7 +24,8 @@ def dataset_lines(dataset: "DatasetResult") -> Iterator[str]:
     yield from fact_lines(
         id=dataset.id, description=dataset.description, owners=dataset.owners, format=dataset.format
     )
-    yield from fact_lines(status=dataset.status, known_since=_utc(dataset.created_at), last_event=_utc(dataset.updated_at))
+    yield from fact_lines(status=dataset.status)
+    yield from fact_lines(known_since=_utc(dataset.created_at), last_event=_utc(dataset.updated_at))
     yield from _reference_lines("also known as", dataset.aliases)
     yield from _reference_lines("renamed from", dataset.renamed_from)
     yield from _reference_lines("renamed to", dataset.renamed_to)
@@ -104,7 +105,8 @@ def run_lines(details: "RunDetailsResult") -> Iterator[str]:
     yield from _usage_lines("wrote", details.outputs)
     if run.steps:
         yield "  steps (UTC):"
-        yield from (f"    {short_time(step.start_ts)}  {step.status:<9}  {step.run_id}  {step.step}" for step in run.steps)
+        for step in run.steps:
+            yield f"    {short_time(step.start_ts)}  {step.status:<9}  {step.run_id}  {step.step}"
     yield from (f"  checked: {result.name} {result.column or ''} {result.status}" for result in details.quality)
     yield from fact_lines(producer=details.producer, facets=sorted(details.facets))
 
