@@ -65,9 +65,8 @@ def _version_line(version: "VersionResult") -> str:
 
 def job_lines(job: "JobResult") -> Iterator[str]:
     yield f"job {job.namespace} {job.name}"
-    kind = " ".join(
-        part for part in (job.technology, job.job_type, job.processing_type) if part not in (None, "", "NONE")
-    )
+    parts = (job.technology, job.job_type, job.processing_type)
+    kind = " ".join(part for part in parts if part and part != "NONE")
     yield from fact_lines(id=job.id, kind=kind, description=job.description, owners=job.owners)
     yield from fact_lines(known_since=_utc(job.created_at), last_event=_utc(job.updated_at))
     yield from autosys_lines(job.facets)
