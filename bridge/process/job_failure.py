@@ -19,10 +19,13 @@ def job_failure(error: Exception, action: str | None) -> JobFailed:
 def _summarize(error: BaseException) -> str:
     """Summarize an error in one line. For a Java exception, summarize its root cause."""
     java_exception = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
-    message = _root_cause_message(java_exception) if hasattr(java_exception, "getCause") else str(error)
+    is_java = hasattr(java_exception, "getCause")
+    message = _root_cause_message(java_exception) if is_java else str(error)
     lines = [line.strip() for line in message.splitlines() if line.strip()] or [type(error).__name__]
     if any(_TRACEBACK in line for line in lines):  # the error of a Python function is at the end of its traceback
         lines = [lines[-1]]
+    elif message and not is_java and not _EXCEPTION_CLASS.match(lines[0]):  # a KeyError contains only the key
+        lines[0] = f"{type(error).__name__}: {lines[0]}"
     summary, *other_lines = lines
     if summary.endswith(":") and other_lines:  # the message itself is on the next line
         summary = f"{summary} {other_lines[0]}"

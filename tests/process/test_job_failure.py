@@ -32,6 +32,10 @@ def test_message_is_meaningful_line(error: str, message: str) -> None:
     assert str(job_failure(RuntimeError(error), "steps.made")) == f"steps.made: {message}"
 
 
+def test_python_exception_is_shown_with_its_type() -> None:
+    assert str(job_failure(KeyError("order"), "steps.made")) == "steps.made: KeyError: 'order'"
+
+
 def test_stack_traces_of_queries_go_to_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("pyspark.logger")
     log = tmp_path / "work" / "errors.log"
