@@ -66,7 +66,7 @@ def validate(
             problems += str(error).splitlines()
     answer = {"files": len(files), "processes": names, "problems": problems}
     counts = (
-        count_of(len(files), "file"), count_of(len(names), "process", "processes"),
+        count_of(len(files), "file"), count_of(len(names), "valid process", "valid processes"),
         count_of(len(problems), "problem"),
     )  # fmt: skip
     lines = [*problems, ", ".join(counts)]
