@@ -71,7 +71,7 @@ def decode_delivery_manifest(content: bytes, label: str) -> DeliveryManifest:
 
 
 def without_extended_tag(key: str) -> str:
-    """Return a key without the tag after the @, which is that of the version that the run extended or replaced."""
+    """Return a key without the part after the @, which names the replaced version, and the run if it is a rerun."""
     process_key, _, _ = key.partition("@")
     return process_key
 

@@ -73,11 +73,11 @@ class Planner:
         ]
         if problems:
             raise ProcessNotReady("\n".join(problems))
-        is_repeatable = not request.rerun and all(planned_input.fingerprint is not None for planned_input in inputs)
+        is_repeatable = all(planned_input.fingerprint is not None for planned_input in inputs)
         distinguishing_run_id = "" if is_repeatable else request.run_id
         key = request.key or _idempotency_key(definition, steps, values, inputs, distinguishing_run_id)
         process_key = f"{definition.process.name}:{key}"
-        planned_outputs = [self._plan_output(output, process_key, request.run_id) for output in outputs]
+        planned_outputs = [self._plan_output(output, process_key, request) for output in outputs]
         return Plan(definition, request.file, values, request.run_id, key, inputs, steps, planned_outputs)
 
     def _resolve_inputs(
@@ -96,7 +96,7 @@ class Planner:
             raise ProcessNotReady("\n".join(problems))
         return inputs
 
-    def _plan_output(self, resolved_output: "ResolvedOutput", process_key: str, run_id: str) -> PlannedOutput:
+    def _plan_output(self, resolved_output: "ResolvedOutput", process_key: str, request: RunRequest) -> PlannedOutput:
         """Locate the new version, its base, and an existing version with the same key."""
         output, location, checks, is_step_output = resolved_output
         publications = self._list_publications(location)
@@ -106,23 +106,25 @@ class Planner:
             published_tag = newest.to_version
             published_version = self._resolve_or_none(location, f"version:{newest.version_id}")
         base_manifest = existing = None
-        if output.format not in FILE_FORMATS:
+        extends_published = output.format in FILE_FORMATS and _extends_published(output)
+        if extends_published and published_version is not None:
+            base_manifest = self._resolver.read_version_manifest(published_version.path)
+        key = f"{process_key}@{published_tag or ''}"
+        if request.rerun:
+            key = f"{key}+{request.run_id}"
+        elif output.format not in FILE_FORMATS:
             key, existing = self._find_table_version(output, location, process_key, published_version)
-        elif not _extends_published(output):
-            key, existing = self._find_by_key(location, process_key)
+        elif not extends_published:
+            key, existing = self._find_replacement(location, process_key, published_version)
+        elif base_manifest is not None and _contains_run(base_manifest, process_key, output):
+            existing = published_version
         else:
-            if published_version is not None:
-                base_manifest = self._resolver.read_version_manifest(published_version.path)
-            key = f"{process_key}@{published_tag or ''}"
-            if base_manifest is not None and _contains_run(base_manifest, process_key, output):
-                existing = published_version
-            else:
-                key, existing = self._find_by_key(location, key)
+            key, existing = self._find_by_key(location, key)
         return PlannedOutput(
             output,
             location,
             key,
-            tag=f"{self._now.astimezone(UTC):%Y%m%dT%H%M%S}-{run_id[-8:]}",
+            tag=f"{self._now.astimezone(UTC):%Y%m%dT%H%M%S}-{request.run_id[-8:]}",
             published_tag=published_tag,
             base_manifest=base_manifest,
             existing=existing,
@@ -130,6 +132,16 @@ class Planner:
             checks=checks,
             is_step_output=is_step_output,
         )
+
+    def _find_replacement(
+        self, location: DatasetLocation, key: str, published_version: ResolvedVersion | None
+    ) -> tuple[str, ResolvedVersion | None]:
+        """Find the version with a key, preferably the published one, which may be that of a rerun."""
+        if published_version is not None and published_version.invalid is None:
+            published_key = published_version.idempotency_key or ""
+            if without_extended_tag(published_key) == key:
+                return published_key, published_version
+        return self._find_by_key(location, key)
 
     def _find_table_version(
         self, output: Output, location: DatasetLocation, key: str, published_version: ResolvedVersion | None

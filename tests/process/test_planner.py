@@ -195,12 +195,11 @@ def test_key_depends_on_inputs_parameters_and_definition(harness: ProcessHarness
     other_keys = [
         harness.plan(text, params={"day": "2026-02-01"}).key,
         harness.plan(text.replace("from: trades", "from: trades, format: json"), params={"day": "2026-01-31"}).key,
-        harness.plan(text, params={"day": "2026-01-31"}, rerun=True).key,
         harness.plan(text, params={"day": "2026-01-31"}, key="mine").key,
     ]
     harness.write_version("trades", "t2", 2)
     other_keys.append(harness.plan(text, params={"day": "2026-01-31"}).key)
-    assert len({first.key, *other_keys}) == 6
+    assert len({first.key, *other_keys}) == 5
 
 
 def test_key_depends_on_content_of_unversioned_files(harness: ProcessHarness) -> None:

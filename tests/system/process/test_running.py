@@ -247,7 +247,7 @@ def test_second_of_two_concurrent_runs_fails_with_conflict(harness: SparkHarness
 
 def test_run_after_conflict_publishes_its_version(harness: SparkHarness) -> None:
     plan = harness.plan(process_yaml())
-    harness.run(process_yaml(), rerun=True)
+    harness.run(process_yaml(sql="SELECT * FROM raw LIMIT 1"))
     with pytest.raises(StateConflict):
         harness.runner(plan).run()
     result = harness.run(process_yaml())
@@ -265,6 +265,15 @@ def test_rolled_back_version_needs_rerun_to_be_published(harness: SparkHarness) 
         harness.run(process_yaml())
     assert harness.published("positions") == good
     assert harness.run(process_yaml(), rerun=True).ended == "published"
+
+
+@pytest.mark.parametrize("options", ["", ", partition_by: [day]", ", mode: append"])
+def test_version_of_a_rerun_stays_published(harness: SparkHarness, options: str) -> None:
+    first = harness.run(process_yaml(options)).outputs[0].version
+    second = harness.run(process_yaml(options), rerun=True).outputs[0].version
+    assert second != first
+    result = harness.run(process_yaml(options))
+    assert (result.ended, harness.published("positions")) == ("unchanged", second)
 
 
 def test_replaced_version_is_published_again(harness: SparkHarness) -> None:

@@ -201,7 +201,7 @@ def test_merge_into_table_replaces_rows_also_for_null_keys(table: Table) -> None
     table.run(FIRST + "3,c,1,2026-01-30\n", options, sql=sql)
     table.run(SECOND, options, sql=sql)
     assert table.rows() == [ONE, NEW_TWO, (None, "c", 30.0)]
-    with pytest.raises(InvalidData, match="duplicate rows"):
+    with pytest.raises(InvalidData, match="1 duplicate row"):
         table.run(SECOND + "2,y,1,2026-01-31\n", options, sql=sql)
     with pytest.raises(Exception, match="the table has the columns id, account, amount, day"):
         table.run(SECOND, options, sql="SELECT id, amount FROM raw")
