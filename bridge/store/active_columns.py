@@ -117,6 +117,7 @@ class ActiveColumnLineage:
         last_key: ReportKey = (b"", b"", b"")
         while keys := self._db.fetch_all(_REPORT_KEYS, self._org, *last_key, _BATCH):
             head_changes = self._apply(self._reports.find_changes(set(keys), Reducer()))
+            head_changes.reduced.update((job, target) for target, job, _ in keys)  # their rows may be active
             self._update_is_active(head_changes, {})
             targets.update(target for target, _, _ in keys)
             last_key = keys[-1]

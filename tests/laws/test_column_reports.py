@@ -4,7 +4,9 @@ import itertools
 
 import pytest
 
+from bridge.store import active_columns
 from bridge.store.lineage.column_walk import ColumnLineageWalker
+from bridge.store.writer import Writer
 from tests.factories import (
     Json,
     action,
@@ -106,6 +108,23 @@ def test_11_active_sources(events: list[Json], sources: str, together: bool) -> 
             else:
                 store.apply_each(*order)
             assert "".join(source for (source,) in store.rows(ACTIVE)) == sources
+
+
+@pytest.mark.parametrize(("events", "sources"), CASES.values(), ids=CASES)
+def test_11_store_of_an_earlier_version_is_derived_again(
+    store: Store, events: list[Json], sources: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.apply(*events)
+    for sql in (
+        "UPDATE column_lineage SET is_active = NOT is_active",
+        "DELETE FROM column_head",
+        "DELETE FROM column_report",
+        "DELETE FROM store_meta WHERE name LIKE 'column_rules%'",
+    ):
+        store.db.execute(sql)
+    monkeypatch.setattr(active_columns, "_BATCH", 1)
+    Writer(store.db, store.org)
+    assert "".join(source for (source,) in store.rows(ACTIVE)) == sources
 
 
 def test_11_micro_batches_of_one_run_add_columns(store: Store) -> None:
