@@ -66,6 +66,11 @@ class NewUses(NamedTuple):
 NO_USES = NewUses(frozenset(), frozenset(), frozenset())
 
 
+def lock_groups(db: Database, org: str, *, shared: bool = False) -> None:
+    """Wait for all other transactions that may change a group; a shared lock, only for those without one."""
+    db.lock(f"classes of {org}", shared=shared)
+
+
 class FileFolders:
     """Maintains `file_folder`, the folders above each file, and `ol_dataset.folded_into`.
 
@@ -100,7 +105,7 @@ class FileFolders:
             return NO_USES
         folders = {row.dataset_id for row in changes.rows(DatasetRow) if not is_data_file(row.name)}
         new_uses = NewUses(datasets, datasets - folders, jobs)
-        self._lock(shared=not new_uses.files)
+        lock_groups(self._db, self._org, shared=not new_uses.files)
         return new_uses
 
     def remember(self, changes: Reducer) -> None:
@@ -114,7 +119,7 @@ class FileFolders:
         self._add_folders(new_uses.files)
         if not self._affected_files(new_uses, linked_datasets):
             return set()
-        self._lock()
+        lock_groups(self._db, self._org)
         return self._fold(self._affected_files(new_uses, linked_datasets))
 
     def fold_all(self) -> set[bytes]:
@@ -127,14 +132,10 @@ class FileFolders:
         return changed_files
 
     def unfold_all(self) -> set[bytes]:
-        """Return the files that were folded."""
+        """Make all files datasets of their own. Return those that were folded."""
         files = {file for (file,) in self._db.fetch_all(_ALL_FOLDED, self._org)}
         self._db.execute(_UNFOLD_ALL, self._org)
         return files
-
-    def _lock(self, *, shared: bool = False) -> None:
-        """Wait for other transactions that may fold files. Shared locks exclude only those that are not shared."""
-        self._db.lock(f"classes of {self._org}", shared=shared)
 
     def _pages(self) -> Iterator[list[tuple[bytes, str]]]:
         """Yield the ids and names of all datasets in pages."""

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from bridge.clock import now_micros
 from bridge.store.database import Database, Insert
-from bridge.store.file_folders import NO_USES, FileFolders, NewUses
+from bridge.store.file_folders import NO_USES, FileFolders, NewUses, lock_groups
 from bridge.store.symlink_graph import Component, Link, LinkRules, SymlinkGraph, dataset_names
 from mappers.cache import BoundedCache
 from mappers.canonical.merge import Reducer
@@ -145,7 +145,7 @@ class IdentityGroups:
         new_links = {link for link in links if link not in self._stored_links}
         new_links.difference_update(self._db.fetch_for_keys(_STORED_LINKS, sorted(new_links), self._org))
         if new_links:
-            self._lock_groups()
+            lock_groups(self._db, self._org)
         return new_links
 
     def update(self, changes: Reducer, new_facts: NewFacts) -> set[bytes]:
@@ -167,20 +167,17 @@ class IdentityGroups:
             seeds |= self._folders.update(new_facts.uses, linked_datasets)
         if not seeds:
             return set()
-        self._lock_groups()
+        lock_groups(self._db, self._org)
         return self._recompute(seeds, new_facts.links)
 
     def recompute_all(self) -> set[bytes]:
         """Recompute all groups, for new rules. Return the datasets that may have new group members."""
-        self._lock_groups()
+        lock_groups(self._db, self._org)
         self._db.execute(_CLEAR_OVERSIZED, self._org)
         seeds = {dataset for (dataset,) in self._db.fetch_all(_LINKED_DATASETS, self._org)}
         folders = FileFolders(self._db, self._org)
         seeds |= folders.fold_all() if self._folders else folders.unfold_all()
         return self._recompute(seeds, set())
-
-    def _lock_groups(self) -> None:
-        self._db.lock(f"classes of {self._org}")
 
     def remember(self, changes: Reducer) -> None:
         """Cache symlinks and uses that were committed."""
