@@ -1,7 +1,8 @@
 """The schema: migrations create what the code declares; newer and foreign databases are rejected."""
 
 import sqlite3
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -118,16 +119,23 @@ def test_second_upgrade_changes_nothing(tmp_path: Path) -> None:
     connection.close()
 
 
-def test_upgrade_from_released_version_keeps_data(tmp_path: Path) -> None:
-    path = tmp_path / "store.db"
+@contextmanager
+def store_at_revision(path: Path, revision: str) -> Iterator[sa.Connection]:
+    """Create a store of an earlier version, and open a transaction on it."""
     config = Config()
     config.set_main_option("script_location", str(Path(migrations.__file__).parent))
     engine = sa.create_engine(f"sqlite:///{path}")
     with engine.begin() as sa_connection:
         config.attributes["connection"] = sa_connection
-        command.upgrade(config, "0003")
-        sa_connection.exec_driver_sql("INSERT INTO sync_target (org_id, target, enabled_at) VALUES ('o', 't', 7)")
+        command.upgrade(config, revision)
+        yield sa_connection
     engine.dispose()
+
+
+def test_upgrade_from_released_version_keeps_data(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    with store_at_revision(path, "0003") as sa_connection:
+        sa_connection.exec_driver_sql("INSERT INTO sync_target (org_id, target, enabled_at) VALUES ('o', 't', 7)")
     schema.upgrade_sqlite(path)
     with closing(sqlite3.connect(path)) as connection:
         assert schema.sqlite_schema_version(connection) == migrations.HEAD
@@ -137,12 +145,7 @@ def test_upgrade_from_released_version_keeps_data(tmp_path: Path) -> None:
 
 def test_upgrade_marks_profiles_of_actions(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
-    config = Config()
-    config.set_main_option("script_location", str(Path(migrations.__file__).parent))
-    engine = sa.create_engine(f"sqlite:///{path}")
-    with engine.begin() as sa_connection:
-        config.attributes["connection"] = sa_connection
-        command.upgrade(config, "0011")
+    with store_at_revision(path, "0011") as sa_connection:
         sa_connection.exec_driver_sql("INSERT INTO sync_target (org_id, target, enabled_at) VALUES ('o', 't', 7)")
         for run, parent in ((b"action", b"app"), (b"job", None)):
             sa_connection.exec_driver_sql(
@@ -155,7 +158,6 @@ def test_upgrade_marks_profiles_of_actions(tmp_path: Path) -> None:
                 " VALUES ('o', 't', 'profile', ?, 1, 1, 1)",
                 (b"d" * 16 + run,),
             )
-    engine.dispose()
     schema.upgrade_sqlite(path)
     with closing(sqlite3.connect(path)) as connection:
         marks = connection.execute("SELECT target, kind, key FROM dirty_mark").fetchall()
